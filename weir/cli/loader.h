@@ -21,13 +21,13 @@ class App;
 namespace weir::cli {
 
 struct LoadOptions {
-  std::size_t threads = 0;         ///< Kernel workers; 0: every core this process may use.
-  std::uint32_t context = 0;       ///< Positions per conversation; 0: the model's own.
-  std::uint32_t max_queue = 256;   ///< Waiting requests.
+  std::size_t threads = 0;        ///< Kernel workers; 0: every core this process may use.
+  std::uint32_t context = 0;      ///< Positions per conversation; 0: the model's own.
+  std::uint32_t max_queue = 256;  ///< Waiting requests.
   std::uint32_t prefill_chunk = 256;
-  std::string memory;              ///< "2GiB"; empty: what the machine has free.
-  std::string kv_type = "f16";     ///< f16 or f32.
-  bool quiet = false;              ///< No progress, no plan.
+  std::string memory;           ///< "2GiB"; empty: what the machine has free.
+  std::string kv_type = "f16";  ///< f16 or f32.
+  bool quiet = false;           ///< No progress, no plan.
 };
 
 /// Declares the flags that both commands share.
