@@ -2,6 +2,10 @@
 
 /// Finds the first of several stop strings in a stream of text, across any cuts, holding back only
 /// the suffix that may yet become one (Aho-Corasick; O(1) amortised a byte).
+///
+/// The law: the stop string that is completed first in stream order wins; of several completed by
+/// the same byte, the longest (of equals, the first given). Joined, all text that comes out is the
+/// stream up to where that stop string begins, however the stream was cut.
 /// Thread safety: none; one object per stream.
 
 #include <string>
@@ -21,7 +25,7 @@ class StopMatcher {
   [[nodiscard]] static Result<StopMatcher> create(const std::vector<std::string>& stops);
 
   struct Step {
-    std::string text;      ///< Safe to show now; never contains any part of a stop string that matched.
+    std::string text;  ///< Safe to show now; never contains any part of a stop string that matched.
     bool stopped = false;  ///< A stop string was completed; everything after it is dropped.
     int which = -1;        ///< Index of the stop string.
   };
