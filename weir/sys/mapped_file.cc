@@ -13,6 +13,10 @@
 namespace weir::sys {
 namespace {
 
+// Opening a pipe to read waits for a writer, unless told not to; for regular files the flag means
+// nothing.
+constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -37,17 +41,19 @@ std::unexpected<Error> os_error(const std::string& path) {
 
 /// Size of a regular file, or why it is none.
 Result<std::size_t> regular_size(int fd, const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return os_error(path);
-  if (S_ISDIR(status.st_mode)) return fail(Code::kInvalidArgument, path + " is a directory, not a file", path);
-  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + " is not a regular file", path);
+  if (S_ISDIR(status.st_mode))
+    return fail(Code::kInvalidArgument, path + " is a directory, not a file", path);
+  if (!S_ISREG(status.st_mode))
+    return fail(Code::kInvalidArgument, path + " is not a regular file", path);
   return static_cast<std::size_t>(status.st_size);
 }
 
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(path.c_str(), kReadOnly));
   if (fd.get() < 0) return os_error(path);
   WEIR_TRY(const std::size_t size, regular_size(fd.get(), path));
   MappedFile file;
@@ -77,11 +83,12 @@ void MappedFile::release() const {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(path.c_str(), kReadOnly));
   if (fd.get() < 0) return os_error(path);
   WEIR_TRY(const std::size_t size, regular_size(fd.get(), path));
   if (size > max_bytes) {
-    return fail(Code::kTooLarge, fmt::format("{} holds {} bytes; at most {} are read", path, size, max_bytes), path);
+    return fail(Code::kTooLarge,
+                fmt::format("{} holds {} bytes; at most {} are read", path, size, max_bytes), path);
   }
   std::string text(size, '\0');
   std::size_t have = 0;
