@@ -29,8 +29,7 @@ namespace weir::text {
 struct TemplateContext {
   std::string bos_token;  ///< Texts of the model's tokens, as templates name them.
   std::string eos_token;
-  std::int64_t unix_seconds =
-      0;  ///< What `strftime_now` formats (UTC); time comes in as a parameter.
+  std::int64_t unix_seconds = 0;  ///< What `strftime_now` formats (UTC); time comes in as a parameter.
 };
 
 class ChatTemplate {
@@ -38,8 +37,8 @@ class ChatTemplate {
   /// Compiles, then renders a small conversation to prove that the template works at all.
   [[nodiscard]] static Result<ChatTemplate> compile(std::string_view source);
 
-  /// Code::kInvalidArgument when the template itself refuses (raise_exception) or cannot render
-  /// this conversation. `developer` becomes `system` where the template does not know it.
+  /// Code::kInvalidArgument when the template itself refuses (raise_exception) or cannot render this
+  /// conversation. `developer` becomes `system` where the template does not know it.
   [[nodiscard]] Result<std::vector<Span>> render(const Conversation& conversation,
                                                  const TemplateContext& context) const;
 
