@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a pull tells the person who waits for it. Reported from the thread that called resolve(), at
-/// most a few times a second while bytes flow and once at every change of stage.
-/// Thread safety: values.
+/// What a pull tells the person who waits for it. Reported from the thread that called resolve(),
+/// at most a few times a second while bytes flow and once at every change of stage. Thread safety:
+/// values.
 
 #include <cstdint>
 #include <functional>
