@@ -105,7 +105,8 @@ class Exchange {
         tcp_.cancel();
       }
     }
-    return result;
+    // An operation may still succeed as it is cancelled; the exchange ends all the same.
+    return cancelled_ ? ErrorCode(asio::error::operation_aborted) : result;
   }
 
   void allow(SteadyClock::time_point until) { tcp_.expires_at(until); }
