@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "weir/base/bytes.h"
+#include "weir/http/url.h"
 #include "weir/hub/names.h"
 #include "weir/sys/clock.h"
 #include "weir/sys/mapped_file.h"
@@ -132,9 +133,7 @@ class Transfer {
                      from > 0,
                      {}};
     }
-    if (response->status / 100 != 2) {
-      return failure_of(*response, file_.name, file_.headers.find("Authorization").has_value());
-    }
+    if (response->status / 100 != 2) return refused(*response);
     if (have() < file_.bytes) {
       return Failure{{Code::kUnavailable,
                       fmt::format("{}: {} of {} bytes came", file_.name, have(), file_.bytes),
@@ -166,6 +165,22 @@ class Transfer {
     hasher_ = Hasher(file_.digest.kind, file_.bytes);
     resumed_ = false;
     return out_->truncate();
+  }
+
+  /// The hub's refusals have reasons; those of the storage it redirects to (a signed address that
+  /// ran out, above all) are met by asking the hub again.
+  [[nodiscard]] Failure refused(const http::ClientResponse& response) const {
+    const auto asked = http::parse_url(file_.url);
+    const auto answered = http::parse_url(response.url);
+    if (asked && answered && asked->same_origin(*answered)) {
+      return failure_of(response, file_.name, file_.headers.find("Authorization").has_value());
+    }
+    Failure failure = failure_of(response, file_.name, false);
+    failure.error = {Code::kUnavailable,
+                     fmt::format("{}: the hub's storage answered {}", file_.name, response.status),
+                     {}};
+    failure.may_pass |= response.status == 403;
+    return failure;
   }
 
   Status accept(const http::ClientResponse& response, std::uint64_t from) {

@@ -62,8 +62,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string HubReference::text() const {
-  return fmt::format("hf:{}{}{}{}{}", repo, file.empty() ? "" : ":", file,
-                     revision == "main" ? "" : "@", revision == "main" ? "" : revision);
+  std::string out = "hf:" + repo;
+  if (!file.empty()) out += ":" + file;
+  // An '@' in the file's name would otherwise be read as the revision's.
+  if (revision != "main" || file.contains('@')) out += "@" + revision;
+  return out;
 }
 
 bool is_hub_reference(std::string_view model) { return model.starts_with(kScheme); }
