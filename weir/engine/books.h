@@ -19,6 +19,7 @@ struct EngineStats {
   std::uint64_t delivered_tokens = 0;  ///< Of answers that finished or still run.
   std::uint64_t wasted_tokens = 0;     ///< Of answers that were cancelled or failed.
   std::uint32_t pages_total = 0, pages_held = 0;
+  bool draining = false;  ///< No new requests are taken.
   /// From cancel() to its end: one step at most.
   std::chrono::nanoseconds last_cancel_delay{0};
   std::chrono::nanoseconds longest_cancel_delay{0};

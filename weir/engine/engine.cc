@@ -278,7 +278,7 @@ bool Engine::drain(std::chrono::milliseconds grace) {
     const EngineStats& s = e.books.stats();
     return s.waiting == 0 && s.running == 0;
   };
-  if (e.idle.wait_for(lock, grace, done)) return true;
+  if (done() || (grace > grace.zero() && e.idle.wait_for(lock, grace, done))) return true;
   e.cancel_all.store(true, std::memory_order_release);
   e.idle.wait(lock, done);
   return false;
@@ -286,7 +286,9 @@ bool Engine::drain(std::chrono::milliseconds grace) {
 
 EngineStats Engine::stats() const {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->books.stats();
+  EngineStats stats = impl_->books.stats();
+  stats.draining = impl_->draining;
+  return stats;
 }
 
 const DecoderFacts& Engine::facts() const { return impl_->decoder->facts(); }
