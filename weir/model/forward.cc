@@ -86,6 +86,7 @@ void Forward::norm_and_prepare(const Team& team, std::size_t rows, std::span<con
     compute::rms_norm(row_of(work_.residual, row, shape_.width), norm, shape_.norm_epsilon,
                       row_of(work_.normed, row, shape_.width));
   }
+  team.barrier();
   work_.activations.prepare(team, work_.normed.data(), rows, shape_.width, shape_.width,
                             next.wants(ActivationKind::kInt8));
   team.barrier();
@@ -168,6 +169,7 @@ void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t ro
     compute::gated(shape_.activation, gate, work_.gate_up.span().subspan(row * 2 * mlp + mlp, mlp),
                    gate);
   }
+  team.barrier();
   product(team, rows, weights.down, work_.gate_up.data(), mlp, 2 * mlp);
   for (std::size_t row = mine.begin; row < mine.end; ++row)
     add_to_residual(row, {}, weights.post_mlp_norm);

@@ -53,7 +53,7 @@ class Forward {
   /// residual -> norm -> the next product's input, for the worker's rows; ends with a barrier.
   void norm_and_prepare(const Team& team, std::size_t rows, std::span<const float> norm,
                         const compute::Linear& next);
-  /// x -> w x in projected; `x` rows are the worker's own until the barrier inside.
+  /// x -> w x in projected. REQUIRES: all workers are past writing `x`. Ends with a barrier.
   void product(const Team& team, std::uint32_t rows, const compute::Linear& w, const float* x,
                std::uint64_t columns, std::uint64_t stride);
   /// projected + bias -> post norm -> added to the residual, for one row.

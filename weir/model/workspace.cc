@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weir/base/math.h"
+
 namespace weir::model {
 namespace {
 
@@ -9,11 +11,10 @@ std::uint64_t qkv_width(const ModelShape& s) {
   return std::uint64_t{s.q_width()} + 2 * std::uint64_t{s.kv_width()};
 }
 
-/// compute::Activations: a code for each element, a scale and a sum for each block.
+/// compute::Activations: a code for each element; a scale, a scaled sum and two code sums a block.
 std::uint64_t activation_bytes(std::uint64_t rows, std::uint64_t columns) {
   return rows * columns +
-         2 * rows * ((columns + compute::kActivationBlock - 1) / compute::kActivationBlock) *
-             sizeof(float);
+         4 * sizeof(float) * rows * ceil_div<std::uint64_t>(columns, compute::kActivationBlock);
 }
 
 std::uint64_t widest_input(const ModelShape& s) {
@@ -51,8 +52,8 @@ std::uint64_t Workspace::planned_bytes(const ModelShape& s, std::uint32_t max_ro
 std::uint64_t Workspace::bytes() const {
   return residual.bytes() + normed.bytes() + qkv.bytes() + mixed.bytes() + projected.bytes() +
          gate_up.bytes() + logits.bytes() + activations.codes.bytes() + activations.scales.bytes() +
-         activations.sums.bytes() + places.size() * sizeof(RowPlace) +
-         kept.size() * sizeof(std::uint32_t) +
+         activations.scaled_sums.bytes() + activations.code_sums.bytes() +
+         places.size() * sizeof(RowPlace) + kept.size() * sizeof(std::uint32_t) +
          (attention.size() + last_attention.size()) * sizeof(compute::AttentionRows);
 }
 
