@@ -217,6 +217,11 @@ def test_unigram(tmp_path, scheme):
     check(tmp_path, tokenizer, None, same_text=False)
 
 
+# Marks and punctuation newer than the category tables of the package's BERT normalizer (Unicode 8).
+NEWER = {chr(c) for c in (0x09FD, 0x09FE, 0x20BF)}
+BERT_DOCUMENTS = [d for d in DOCUMENTS if not NEWER.intersection(d)]
+
+
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_word_piece(tmp_path, lowercase):
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -227,7 +232,7 @@ def test_word_piece(tmp_path, lowercase):
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    same_ids(tmp_path / "tokenizer.json", tokenizer, DOCUMENTS, "--trusted", "--special")
+    same_ids(tmp_path / "tokenizer.json", tokenizer, BERT_DOCUMENTS, "--trusted", "--special")
 
 
 # --- SentencePiece itself, against GGUF files -------------------------------------------------------
@@ -283,7 +288,7 @@ def write_gguf(path, model, tokens, scores, types, prefix):
 
 def same_as_sentencepiece(path, processor, documents):
     answers = weir(path, [d.encode() for d in documents])
-    wanted = processor.encode(documents)
+    wanted = processor.encode(documents, num_threads=2)
     wrong = [first_difference(d, w, a[0]) for d, w, a in zip(documents, wanted, answers) if w != a[0]]
     assert not wrong, f"{len(wrong)} of {len(documents)} documents differ; " + "\n".join(wrong[:5])
     return answers
@@ -351,12 +356,12 @@ def test_smollm2(tmp_path):
 
 
 def gemma3_reference(path):
+    """The same vocabulary as the `tokenizers` package holds it, with the merges its converter makes."""
     data = metadata(path)
-    vocab = {t: i for i, t in enumerate(data["tokens"])}
-    # Every pair of tokens that is a token, by the score of what it makes, as the converter of the
-    # original model writes merges.
+    tokens = [t.replace(" ", "▁") if k == 4 else t for t, k in zip(data["tokens"], data["token_type"])]
+    vocab = {t: i for i, t in enumerate(tokens)}
     merges = []
-    for token, score, kind in zip(data["tokens"], data["scores"], data["token_type"]):
+    for token, score, kind in zip(tokens, data["scores"], data["token_type"]):
         if kind == 1:
             pairs = [(token[:i], token[i:]) for i in range(1, len(token)) if token[:i] in vocab and token[i:] in vocab]
             merges += [(-score, pair) for pair in sorted(pairs, key=lambda p: (vocab[p[0]], vocab[p[1]]))]
@@ -364,14 +369,15 @@ def gemma3_reference(path):
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[m[1] for m in merges], unk_token="<unk>", fuse_unk=True,
                                      byte_fallback=True))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
-    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
     return tokenizer
 
 
 def test_gemma3_is_sentencepiece():
     path = model_path("WEIR_TEST_GEMMA3")
     data = metadata(path)
-    processor = sentencepiece_model(data["tokens"], data["scores"], data["token_type"], 2, False, 3, True)
+    # The converter wrote the user-defined runs of U+2581 as spaces.
+    pieces = [t.replace(" ", "▁") if k == 4 else t for t, k in zip(data["tokens"], data["token_type"])]
+    processor = sentencepiece_model(pieces, data["scores"], data["token_type"], 2, False, 3, True)
     answers = same_as_sentencepiece(path, processor, DOCUMENTS)
     for document, (_, decoded) in zip(DOCUMENTS, answers):
         assert decoded == document.replace("▁", " ").encode(), document[:60]
@@ -382,7 +388,7 @@ def test_minilm(tmp_path):
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    encodings, answers = same_ids(path, tokenizer, DOCUMENTS, "--trusted", "--special")
+    encodings, answers = same_ids(path, tokenizer, BERT_DOCUMENTS, "--trusted", "--special")
     texts = tokenizer.decode_batch([e.ids for e in encodings])
     for text, (_, decoded) in zip(texts, answers):
         assert decoded.decode() == text
