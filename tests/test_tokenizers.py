@@ -20,6 +20,9 @@ import text_corpus
 
 TOOL = pathlib.Path(os.environ["WEIR_TEST_BIN_DIR"]) / "tokenize_tool"
 DOCUMENTS = text_corpus.documents()
+# Marks and punctuation newer than the category tables the package's punctuation and BERT steps use (Unicode 8).
+NEWER = {chr(c) for c in (0x061D, 0x09FD, 0x09FE, 0x20BF)}
+OLDER_DOCUMENTS = [d for d in DOCUMENTS if not NEWER.intersection(d)]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -59,21 +62,21 @@ def same_ids(path, tokenizer, documents, *flags):
     return encodings, answers
 
 
-def check(folder, tokenizer, round_trip, same_text=True):
+def check(folder, tokenizer, round_trip, same_text=True, documents=DOCUMENTS):
     """Identical ids with special tokens read in the text and not; what comes back."""
     path = folder / "tokenizer.json"
     tokenizer.save(str(path))
-    encodings, answers = same_ids(path, tokenizer, DOCUMENTS, "--trusted", "--special")
+    encodings, answers = same_ids(path, tokenizer, documents, "--trusted", "--special")
     tokenizer.encode_special_tokens = True
-    encodings, answers = same_ids(path, tokenizer, DOCUMENTS)
+    encodings, answers = same_ids(path, tokenizer, documents)
     specials = {i for i, t in tokenizer.get_added_tokens_decoder().items() if t.special and "unk" not in t.content}
-    for document, (ids, decoded) in zip(DOCUMENTS, answers):
+    for document, (ids, decoded) in zip(documents, answers):
         assert not specials.intersection(ids), f"a control token from user text: {document[:60]!r}"
         if round_trip:
             assert decoded == round_trip(document).encode(), document[:60]
     if same_text:
         texts = tokenizer.decode_batch([e.ids for e in encodings])
-        for document, text, (_, decoded) in zip(DOCUMENTS, texts, answers):
+        for document, text, (_, decoded) in zip(documents, texts, answers):
             assert decoded.decode("utf-8", "replace") == text, document[:60]
 
 
@@ -145,7 +148,7 @@ def test_splits_and_punctuation_of_every_behaviour(tmp_path, behavior):
         pre_tokenizers.Split(Regex(r"[aeiou]\d?|\s"), behavior, invert=behavior == "removed"),
         pre_tokenizers.Digits(individual_digits=False),
         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]))
-    check(tmp_path, tokenizer, None)
+    check(tmp_path, tokenizer, None, documents=OLDER_DOCUMENTS)
 
 
 def test_normalizers_in_sequence_and_words(tmp_path):
@@ -217,11 +220,6 @@ def test_unigram(tmp_path, scheme):
     check(tmp_path, tokenizer, None, same_text=False)
 
 
-# Marks and punctuation newer than the category tables of the package's BERT normalizer (Unicode 8).
-NEWER = {chr(c) for c in (0x09FD, 0x09FE, 0x20BF)}
-BERT_DOCUMENTS = [d for d in DOCUMENTS if not NEWER.intersection(d)]
-
-
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_word_piece(tmp_path, lowercase):
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -232,7 +230,7 @@ def test_word_piece(tmp_path, lowercase):
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    same_ids(tmp_path / "tokenizer.json", tokenizer, BERT_DOCUMENTS, "--trusted", "--special")
+    same_ids(tmp_path / "tokenizer.json", tokenizer, OLDER_DOCUMENTS, "--trusted", "--special")
 
 
 # --- SentencePiece itself, against GGUF files -------------------------------------------------------
@@ -388,7 +386,7 @@ def test_minilm(tmp_path):
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    encodings, answers = same_ids(path, tokenizer, BERT_DOCUMENTS, "--trusted", "--special")
+    encodings, answers = same_ids(path, tokenizer, OLDER_DOCUMENTS, "--trusted", "--special")
     texts = tokenizer.decode_batch([e.ids for e in encodings])
     for text, (_, decoded) in zip(texts, answers):
         assert decoded.decode() == text

@@ -74,10 +74,10 @@ TEST(ByteBpe, MergesCrossTheBordersOfSpans) {
   EXPECT_THAT(t->encode(spans, {}), ElementsAre(*t->find("ab")));
 }
 
-TEST(ByteBpe, AMegabyteOfOneCharacterIsEncodedInOneBreath) {
+TEST(ByteBpe, ALongRunOfOneCharacterIsEncodedInOneBreath) {
   const auto t = make(byte_bpe_vocabulary({{"a", "a"}, {"aa", "aa"}, {"Ġ", "Ġ"}, {"!", "!"}}));
   for (const char c : {'a', ' ', '!', '\n', '0', '\''}) {
-    const std::string run(1 << 20, c);
+    const std::string run(1 << 18, c);
     EXPECT_EQ(round_trip(*t, run), run);
     EXPECT_EQ(round_trip(*t, run + "x"), run + "x");
   }
