@@ -7,7 +7,7 @@ namespace weir {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* why);
 }
 
-#define WEIR_CHECK(condition, why)                                              \
-  do {                                                                          \
+#define WEIR_CHECK(condition, why)                                               \
+  do {                                                                           \
     if (!(condition)) ::weir::check_failed(__FILE__, __LINE__, #condition, why); \
   } while (false)

@@ -11,7 +11,9 @@ using TokenId = std::int32_t;
 
 /// A page of the KV pool: kPageTokens consecutive positions of one sequence, over all layers.
 enum class PageId : std::uint32_t {};
-[[nodiscard]] constexpr std::uint32_t index(PageId page) { return static_cast<std::uint32_t>(page); }
+[[nodiscard]] constexpr std::uint32_t index(PageId page) {
+  return static_cast<std::uint32_t>(page);
+}
 
 /// PagedAttention (Kwon et al. 2023, section 4.3) found 16 to lose little either to
 /// fragmentation or to bandwidth.

@@ -2,15 +2,16 @@
 
 /// Counter-based randomness: a pure function of (key, counter), so a draw depends on nothing drawn
 /// before it. Sampling keys it by (seed, position), which makes an answer independent of the batch
-/// it ran in. Philox 4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011).
-/// Thread safety: pure functions.
+/// it ran in. Philox 4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC
+/// 2011). Thread safety: pure functions.
 
 #include <array>
 #include <cstdint>
 
 namespace weir {
 
-[[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter,
+[[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(std::uint64_t key,
+                                                            std::uint64_t counter,
                                                             std::uint64_t stream = 0) {
   std::array<std::uint32_t, 4> c = {
       static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),

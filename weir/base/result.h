@@ -1,10 +1,11 @@
 #pragma once
 
-/// The one error vocabulary of Weir, and Result<T>, the value-or-error every fallible function returns.
+/// The one error vocabulary of Weir, and Result<T>, the value-or-error every fallible function
+/// returns.
 ///
-/// A fault of the outside (a file, a peer, a request, the machine) is an Error value. A fault of our
-/// own is a WEIR_CHECK (weir/base/check.h). Nothing in a library prints, exits or aborts on input.
-/// Thread safety: values; distinct objects are independent.
+/// A fault of the outside (a file, a peer, a request, the machine) is an Error value. A fault of
+/// our own is a WEIR_CHECK (weir/base/check.h). Nothing in a library prints, exits or aborts on
+/// input. Thread safety: values; distinct objects are independent.
 
 #include <expected>
 #include <string>
@@ -54,11 +55,12 @@ using Status = Result<void>;
 /// `WEIR_TRY(auto file, MappedFile::open(path));` — declares `file`, or returns the error.
 #define WEIR_TRY(declaration, expression) \
   WEIR_TRY_INNER(WEIR_CONCAT(weir_try_, __LINE__), declaration, expression)
-#define WEIR_TRY_INNER(temporary, declaration, expression)               \
-  auto temporary = (expression);                                         \
+#define WEIR_TRY_INNER(temporary, declaration, expression)              \
+  auto temporary = (expression);                                        \
   if (!temporary) return std::unexpected(std::move(temporary).error()); \
   declaration = *std::move(temporary)
 
 /// For a Status: `WEIR_TRY_STATUS(write_all(fd, bytes));`
-#define WEIR_TRY_STATUS(expression) \
-  if (auto weir_status = (expression); !weir_status) return std::unexpected(std::move(weir_status).error())
+#define WEIR_TRY_STATUS(expression)                  \
+  if (auto weir_status = (expression); !weir_status) \
+  return std::unexpected(std::move(weir_status).error())

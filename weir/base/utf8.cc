@@ -24,9 +24,12 @@ constexpr Lead lead(std::uint8_t byte) {
   return {0, 0, 0};
 }
 
-std::uint8_t byte_at(std::string_view text, std::size_t i) { return static_cast<std::uint8_t>(text[i]); }
+std::uint8_t byte_at(std::string_view text, std::size_t i) {
+  return static_cast<std::uint8_t>(text[i]);
+}
 
-/// How many bytes from `position` continue the sequence that begins there (>= 1 if the lead is one).
+/// How many bytes from `position` continue the sequence that begins there (>= 1 if the lead is
+/// one).
 std::uint8_t matched(std::string_view text, std::size_t position, Lead l) {
   std::uint8_t n = 1;
   while (n < l.size && position + n < text.size()) {

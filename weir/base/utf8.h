@@ -32,7 +32,8 @@ void append(std::string& out, std::uint32_t code_point);
 /// How many bytes at the end of `text` begin a character that more bytes could complete (0 to 3).
 [[nodiscard]] std::size_t unfinished_tail(std::string_view text);
 
-/// `text` with every maximal invalid subpart replaced by U+FFFD (Unicode 15, section 3.9, "best practice").
+/// `text` with every maximal invalid subpart replaced by U+FFFD (Unicode 15, section 3.9, "best
+/// practice").
 [[nodiscard]] std::string sanitize(std::string_view text);
 
 }  // namespace weir::utf8

@@ -5,7 +5,8 @@
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Weir serves trained models: a conversation in the terminal, an OpenAI-compatible server, and the\n"
+      "Weir serves trained models: a conversation in the terminal, an OpenAI-compatible server, "
+      "and the\n"
       "tools around them.\n\n"
       "  weir run smollm2                 talk to a small model (fetched on first use)\n"
       "  weir serve smollm2               serve it at http://127.0.0.1:8080/v1\n"

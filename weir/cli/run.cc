@@ -6,7 +6,8 @@ namespace weir::cli {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("run", "being built");
-  command->callback([&exit_code] { exit_code = report(Error{Code::kUnsupported, "run is being built", {}}); });
+  command->callback(
+      [&exit_code] { exit_code = report(Error{Code::kUnsupported, "run is being built", {}}); });
 }
 
 }  // namespace weir::cli

@@ -1,9 +1,9 @@
 #pragma once
 
 /// Attention of query rows over a sequence's pages. Each query row is reduced over the positions it
-/// sees in one fixed order (page by page from the first page it sees, merged in groups fixed by absolute
-/// position), so its result depends neither on the chunk it arrived in nor on its neighbours.
-/// Thread safety: pure functions over the arena; called by all workers of a team.
+/// sees in one fixed order (page by page from the first page it sees, merged in groups fixed by
+/// absolute position), so its result depends neither on the chunk it arrived in nor on its
+/// neighbours. Thread safety: pure functions over the arena; called by all workers of a team.
 
 #include <cstdint>
 #include <span>
@@ -17,9 +17,9 @@ namespace weir::compute {
 /// Rows of one sequence: query row i sits at position first_position + i and sees the positions
 /// max(0, position - window + 1) .. position (window 0: all of them).
 struct AttentionRows {
-  const float* q = nullptr;  ///< [rows, heads, head_dim], RoPE applied.
-  float* out = nullptr;      ///< [rows, heads, head_dim]
-  std::uint64_t q_stride = 0;    ///< Floats between rows of q.
+  const float* q = nullptr;    ///< [rows, heads, head_dim], RoPE applied.
+  float* out = nullptr;        ///< [rows, heads, head_dim]
+  std::uint64_t q_stride = 0;  ///< Floats between rows of q.
   std::uint64_t out_stride = 0;
   std::uint32_t rows = 0;
   std::uint32_t first_position = 0;

@@ -12,7 +12,7 @@
 
 namespace weir::compute {
 
-inline constexpr std::size_t kAlignment = 64;        ///< One AVX-512 vector, one cache line.
+inline constexpr std::size_t kAlignment = 64;  ///< One AVX-512 vector, one cache line.
 inline constexpr std::size_t kHugePage = 2U << 20;
 
 /// Zeroed memory of at least `bytes` plus one vector. Aborts only when the machine has none left:

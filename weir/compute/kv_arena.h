@@ -4,11 +4,11 @@
 /// positions. A PageId names the same page in every layer. Which pages belong to whom is kv/'s
 /// business; the arena knows no sequence.
 ///
-/// Layout: layers outermost, then pages, then KV heads; the K and V of one (page, head) are adjacent,
-/// so attention reads one contiguous record. Keys are stored transposed, K [head_dim, kPageTokens], so
-/// that one vector holds one dimension of 16 positions and scores need no horizontal sum; V is
-/// [kPageTokens, head_dim].
-/// Thread safety: distinct (layer, page, head) records may be written by different workers.
+/// Layout: layers outermost, then pages, then KV heads; the K and V of one (page, head) are
+/// adjacent, so attention reads one contiguous record. Keys are stored transposed, K [head_dim,
+/// kPageTokens], so that one vector holds one dimension of 16 positions and scores need no
+/// horizontal sum; V is [kPageTokens, head_dim]. Thread safety: distinct (layer, page, head)
+/// records may be written by different workers.
 
 #include <cstdint>
 
@@ -28,7 +28,8 @@ struct KvShape {
 
 class KvArena {
  public:
-  [[nodiscard]] static std::uint64_t bytes_per_page(const KvShape& shape);  ///< Over all layers, K and V.
+  [[nodiscard]] static std::uint64_t bytes_per_page(
+      const KvShape& shape);  ///< Over all layers, K and V.
 
   KvArena(const KvShape& shape, std::uint32_t pages);
 
@@ -41,7 +42,8 @@ class KvArena {
 
   /// Stores one position's keys and values of every KV head.
   /// k, v: [kv_heads, head_dim] floats, rounded to the arena's type.
-  void write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k, const float* v) const;
+  void write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
+             const float* v) const;
 
  private:
   KvShape shape_;

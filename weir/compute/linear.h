@@ -2,9 +2,9 @@
 
 /// y = W x for quantised and plain weights: the packed matrix, its packed activations, the product.
 ///
-/// W is packed once, at load, into panels of kPanelRows output rows, so that one vector lane owns one
-/// output row: no horizontal sums, and every output element is reduced over k in one fixed order
-/// whatever the number of activation rows, the chunk, the worker count or the instruction set
+/// W is packed once, at load, into panels of kPanelRows output rows, so that one vector lane owns
+/// one output row: no horizontal sums, and every output element is reduced over k in one fixed
+/// order whatever the number of activation rows, the chunk, the worker count or the instruction set
 /// (promise 1). Quantised weights multiply activations quantised to int8 per kActivationBlock
 /// elements of a row (the same for every batch); plain weights multiply float activations with fma.
 /// The scalar twin computes the very same values bit for bit.
@@ -67,7 +67,8 @@ class Linear {
 };
 
 /// The inputs of a product in every form its weights want; storage is reused between steps.
-/// prepare() is called by all workers (each does its share of rows, then the team barriers before use).
+/// prepare() is called by all workers (each does its share of rows, then the team barriers before
+/// use).
 class Activations {
  public:
   /// Room for `max_rows` x `columns`; allocates once, here.
@@ -75,14 +76,14 @@ class Activations {
 
   /// Quantises rows x columns floats (leading dimension `stride`). Keeps a view of `x` for kF32.
   /// Row by row: the result for a row depends on that row alone.
-  void prepare(const ThreadPool::Team& team, const float* x, std::uint64_t rows, std::uint64_t columns,
-               std::uint64_t stride, bool int8);
+  void prepare(const ThreadPool::Team& team, const float* x, std::uint64_t rows,
+               std::uint64_t columns, std::uint64_t stride, bool int8);
 
-  const float* floats = nullptr;      ///< [rows, stride]
+  const float* floats = nullptr;  ///< [rows, stride]
   std::uint64_t rows = 0, columns = 0, stride = 0;
-  AlignedBuffer<std::int8_t> codes;   ///< [max_rows, columns]
-  AlignedBuffer<float> scales;        ///< [max_rows, columns / 32]: x ~ scale * code
-  AlignedBuffer<float> sums;          ///< [max_rows, columns / 32]: scale * sum of the block's codes
+  AlignedBuffer<std::int8_t> codes;  ///< [max_rows, columns]
+  AlignedBuffer<float> scales;       ///< [max_rows, columns / 32]: x ~ scale * code
+  AlignedBuffer<float> sums;         ///< [max_rows, columns / 32]: scale * sum of the block's codes
 };
 
 /// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and the team's share of n.

@@ -5,8 +5,8 @@
 /// costs about 45 us in a virtual machine, more than a layer), and yield while spinning, so that a
 /// busy neighbour on a core slows a step down by its share and no more.
 ///
-/// Results never depend on the number of workers: every output element is computed whole by one worker.
-/// Thread safety: run() from one thread at a time, the owner.
+/// Results never depend on the number of workers: every output element is computed whole by one
+/// worker. Thread safety: run() from one thread at a time, the owner.
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +58,9 @@ class ThreadPool {
   /// `work` must not throw.
   template <class F>
   void run(F&& work) {
-    run_erased([](void* f, const Team& team) { (*static_cast<std::remove_reference_t<F>*>(f))(team); }, &work);
+    run_erased(
+        [](void* f, const Team& team) { (*static_cast<std::remove_reference_t<F>*>(f))(team); },
+        &work);
   }
 
  private:

@@ -13,7 +13,8 @@
 namespace weir::compute {
 
 /// out = x / sqrt(mean(x^2) + epsilon) * weight; out may be x. weight may be empty (all ones).
-void rms_norm(std::span<const float> x, std::span<const float> weight, float epsilon, std::span<float> out);
+void rms_norm(std::span<const float> x, std::span<const float> weight, float epsilon,
+              std::span<float> out);
 
 void add(std::span<const float> x, std::span<float> into);
 void scale(float factor, std::span<float> x);
@@ -21,7 +22,8 @@ void scale(float factor, std::span<float> x);
 void soft_cap(float cap, std::span<float> x);
 
 /// out[i] = activation(gate[i]) * up[i]; out may be gate.
-void gated(Activation activation, std::span<const float> gate, std::span<const float> up, std::span<float> out);
+void gated(Activation activation, std::span<const float> gate, std::span<const float> up,
+           std::span<float> out);
 
 /// cos and sin of one position: [dims / 2] each. Table of every position, built at load.
 class RopeTable {

@@ -76,9 +76,9 @@ class TokenStream {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<TokenEvent> events_;   // guarded by mutex_
-  std::optional<Finish> finish_;     // guarded by mutex_
-  bool unread_ = false;              // guarded by mutex_
+  std::vector<TokenEvent> events_;  // guarded by mutex_
+  std::optional<Finish> finish_;    // guarded by mutex_
+  bool unread_ = false;             // guarded by mutex_
 };
 
 }  // namespace weir::engine

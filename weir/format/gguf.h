@@ -11,6 +11,7 @@ namespace weir::format {
 
 /// Parses bytes that the caller keeps alive; what open_model_file and the fuzz target call.
 /// Errors name the field and its offset in the file.
-[[nodiscard]] Result<std::unique_ptr<ModelFile>> parse_gguf(std::string path, std::span<const std::byte> bytes);
+[[nodiscard]] Result<std::unique_ptr<ModelFile>> parse_gguf(std::string path,
+                                                            std::span<const std::byte> bytes);
 
 }  // namespace weir::format

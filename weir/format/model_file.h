@@ -3,7 +3,8 @@
 /// A model file, whatever its container: typed metadata and named tensors whose bytes are mapped,
 /// never copied. Every length, offset, name, shape and type was checked against the file's own size
 /// before this object exists; nothing is allocated in proportion to a number the file claims.
-/// Thread safety: immutable; const functions may be called from any thread. Views live as long as the file.
+/// Thread safety: immutable; const functions may be called from any thread. Views live as long as
+/// the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,8 @@ struct TensorView {
 /// A metadata value. Integers are widened, arrays are homogeneous.
 using MetaValue =
     std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<bool>,
-                 std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>, std::vector<std::string>>;
+                 std::vector<std::int64_t>, std::vector<std::uint64_t>, std::vector<double>,
+                 std::vector<std::string>>;
 
 class ModelFile {
  public:

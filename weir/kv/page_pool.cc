@@ -22,7 +22,8 @@ bool PagePool::take(std::uint32_t count, std::vector<PageId>& pages) {
 
 void PagePool::give_back(std::span<const PageId> pages) {
   for (PageId page : pages) {
-    WEIR_CHECK(index(page) < held_.size() && held_[index(page)], "only a held page can be given back");
+    WEIR_CHECK(index(page) < held_.size() && held_[index(page)],
+               "only a held page can be given back");
     held_[index(page)] = false;
     free_.push_back(page);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The table of model families: from a file's metadata to a ModelShape, and from a ModelShape to the
-/// names its tensors have in that container. A new family is an entry here and a golden test.
+/// The table of model families: from a file's metadata to a ModelShape, and from a ModelShape to
+/// the names its tensors have in that container. A new family is an entry here and a golden test.
 /// Thread safety: pure functions.
 
 #include <string>

@@ -21,19 +21,21 @@ namespace weir::model {
 
 /// Where a loaded model's memory goes; planned from the file alone, before anything is allocated.
 struct BytePlan {
-  std::uint64_t file = 0;            ///< Mapped while loading, dropped after.
-  std::uint64_t weights = 0;         ///< Packed.
-  std::uint64_t activations = 0;     ///< Scratch for max_rows rows, logits included.
-  std::uint64_t tables = 0;          ///< RoPE.
-  std::uint64_t kv_per_page = 0;     ///< kPageTokens positions, all layers, K and V.
+  std::uint64_t file = 0;         ///< Mapped while loading, dropped after.
+  std::uint64_t weights = 0;      ///< Packed.
+  std::uint64_t activations = 0;  ///< Scratch for max_rows rows, logits included.
+  std::uint64_t tables = 0;       ///< RoPE.
+  std::uint64_t kv_per_page = 0;  ///< kPageTokens positions, all layers, K and V.
   std::uint64_t kv_pages = 0;
-  [[nodiscard]] std::uint64_t total() const { return weights + activations + tables + kv_per_page * kv_pages; }
+  [[nodiscard]] std::uint64_t total() const {
+    return weights + activations + tables + kv_per_page * kv_pages;
+  }
 };
 
 struct ModelOptions {
-  std::uint32_t max_rows = 512;        ///< Rows of one forward pass: the largest prefill chunk.
+  std::uint32_t max_rows = 512;  ///< Rows of one forward pass: the largest prefill chunk.
   std::uint32_t max_logit_rows = 32;
-  std::uint32_t context = 0;           ///< Positions; 0 takes the model's own.
+  std::uint32_t context = 0;  ///< Positions; 0 takes the model's own.
   DType kv_type = DType::kF16;
 };
 
@@ -46,7 +48,8 @@ class Model {
   /// Packs the weights. `progress` is called with (done, total) bytes, from this thread.
   [[nodiscard]] static Result<std::unique_ptr<Model>> load(
       const format::ModelFile& file, const ModelShape& shape, const ModelOptions& options,
-      compute::ThreadPool& pool, const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
+      compute::ThreadPool& pool,
+      const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
   ~Model();
 
   [[nodiscard]] const ModelShape& shape() const;
@@ -55,8 +58,8 @@ class Model {
 
   /// One step over the batch: writes K and V of every row into the arena, returns logits
   /// [sum of logit_rows, vocabulary] in batch order, valid until the next call. Allocates nothing.
-  /// REQUIRES: rows <= max_rows, logit rows <= max_logit_rows, tokens in range, positions < context,
-  /// pages cover the positions (asserted).
+  /// REQUIRES: rows <= max_rows, logit rows <= max_logit_rows, tokens in range, positions <
+  /// context, pages cover the positions (asserted).
   [[nodiscard]] std::span<const float> forward(const Batch& batch, const compute::KvArena& arena);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-/// From a path to everything that serving a model needs: the file, its shape, its tokenizer, its chat
-/// template. Reads metadata only; weights are packed later by Model::load.
-/// Thread safety: pure over the file system.
+/// From a path to everything that serving a model needs: the file, its shape, its tokenizer, its
+/// chat template. Reads metadata only; weights are packed later by Model::load. Thread safety: pure
+/// over the file system.
 
 #include <memory>
 #include <optional>

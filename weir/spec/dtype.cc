@@ -11,9 +11,9 @@ constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
     {"F32", 1, 4, true},
     {"F16", 1, 2, true},
     {"BF16", 1, 2, true},
-    {"Q4_0", 32, 2 + 16, true},            // f16 d, 32 nibbles
-    {"Q4_1", 32, 2 + 2 + 16, true},        // f16 d, f16 m, 32 nibbles
-    {"Q5_0", 32, 2 + 4 + 16, true},        // f16 d, 32 high bits, 32 nibbles
+    {"Q4_0", 32, 2 + 16, true},      // f16 d, 32 nibbles
+    {"Q4_1", 32, 2 + 2 + 16, true},  // f16 d, f16 m, 32 nibbles
+    {"Q5_0", 32, 2 + 4 + 16, true},  // f16 d, 32 high bits, 32 nibbles
     {"Q5_1", 32, 2 + 2 + 4 + 16, true},
     {"Q8_0", 32, 2 + 32, true},
     {"Q2_K", 256, 16 + 64 + 2 + 2, true},  // 16 scale/min nibble pairs, 2-bit codes, d, dmin

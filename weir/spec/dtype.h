@@ -11,11 +11,27 @@
 namespace weir {
 
 enum class DType : std::uint8_t {
-  kF32, kF16, kBF16,
-  kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0,
-  kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K,
+  kF32,
+  kF16,
+  kBF16,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
   kIQ4_NL,
-  kI8, kI16, kI32, kI64, kF64, kU8, kBool,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF64,
+  kU8,
+  kBool,
 };
 inline constexpr int kDTypeCount = static_cast<int>(DType::kBool) + 1;
 
@@ -23,7 +39,7 @@ struct DTypeInfo {
   std::string_view name;         ///< "Q4_K", as files and people write it.
   std::uint32_t block_elements;  ///< Elements in a block; 1 for plain types.
   std::uint32_t block_bytes;
-  bool weight;                   ///< May stand in a matrix product.
+  bool weight;  ///< May stand in a matrix product.
 };
 
 [[nodiscard]] const DTypeInfo& info(DType type);

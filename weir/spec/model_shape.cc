@@ -10,14 +10,15 @@ namespace {
 Status size_in(const char* name, std::uint32_t value, std::uint32_t low, std::uint32_t high) {
   if (value >= low && value <= high) return {};
   return fail(Code::kCorrupt,
-              fmt::format("{} is {}, outside what any model of this kind has ({} to {})", name, value,
-                          low, high),
+              fmt::format("{} is {}, outside what any model of this kind has ({} to {})", name,
+                          value, low, high),
               name);
 }
 
 Status positive(const char* name, float value) {
   if (std::isfinite(value) && value > 0) return {};
-  return fail(Code::kCorrupt, fmt::format("{} is {}, but must be a positive number", name, value), name);
+  return fail(Code::kCorrupt, fmt::format("{} is {}, but must be a positive number", name, value),
+              name);
 }
 
 Status must(bool holds, const char* name, std::string message) {
@@ -28,7 +29,8 @@ Status must(bool holds, const char* name, std::string message) {
 }  // namespace
 
 Status validate(const ModelShape& s) {
-  // Bounds are about ten times the largest published model, so that sizes multiply without overflow.
+  // Bounds are about ten times the largest published model, so that sizes multiply without
+  // overflow.
   WEIR_TRY_STATUS(size_in("layers", s.layers, 1, 4096));
   WEIR_TRY_STATUS(size_in("width", s.width, 1, 1U << 20));
   WEIR_TRY_STATUS(size_in("heads", s.heads, 1, 1U << 14));
@@ -38,14 +40,16 @@ Status validate(const ModelShape& s) {
   WEIR_TRY_STATUS(size_in("vocabulary", s.vocabulary, 1, 1U << 24));
   WEIR_TRY_STATUS(size_in("context", s.context, 1, 1U << 28));
   WEIR_TRY_STATUS(size_in("rope dims", s.rope.dims, 2, s.head_dim));
-  WEIR_TRY_STATUS(must(s.heads % s.kv_heads == 0, "kv_heads",
-                       fmt::format("{} heads cannot share {} KV heads evenly", s.heads, s.kv_heads)));
-  WEIR_TRY_STATUS(must(s.rope.dims % 2 == 0, "rope dims", "an odd number of dimensions cannot rotate"));
-  WEIR_TRY_STATUS(must(s.rope.frequency_divisors.empty() ||
-                           s.rope.frequency_divisors.size() == s.rope.dims / 2,
-                       "rope factors",
-                       fmt::format("{} RoPE factors for {} rotated pairs",
-                                   s.rope.frequency_divisors.size(), s.rope.dims / 2)));
+  WEIR_TRY_STATUS(
+      must(s.heads % s.kv_heads == 0, "kv_heads",
+           fmt::format("{} heads cannot share {} KV heads evenly", s.heads, s.kv_heads)));
+  WEIR_TRY_STATUS(
+      must(s.rope.dims % 2 == 0, "rope dims", "an odd number of dimensions cannot rotate"));
+  WEIR_TRY_STATUS(
+      must(s.rope.frequency_divisors.empty() || s.rope.frequency_divisors.size() == s.rope.dims / 2,
+           "rope factors",
+           fmt::format("{} RoPE factors for {} rotated pairs", s.rope.frequency_divisors.size(),
+                       s.rope.dims / 2)));
   WEIR_TRY_STATUS(positive("rope theta", s.rope.theta));
   WEIR_TRY_STATUS(positive("rope local theta", s.rope.local_theta));
   WEIR_TRY_STATUS(positive("rope position scale", s.rope.position_scale));

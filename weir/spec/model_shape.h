@@ -1,9 +1,9 @@
 #pragma once
 
-/// The description of a decoder-only transformer as data: sizes, and what its one decoder block does
-/// in which order. Every family is a ModelShape; the forward pass reads it and knows no family.
-/// Filled by model/architectures.cc from file metadata, validated once, then const.
-/// Thread safety: a value.
+/// The description of a decoder-only transformer as data: sizes, and what its one decoder block
+/// does in which order. Every family is a ModelShape; the forward pass reads it and knows no
+/// family. Filled by model/architectures.cc from file metadata, validated once, then const. Thread
+/// safety: a value.
 
 #include <cstdint>
 #include <string>
@@ -21,14 +21,15 @@ enum class RopeLayout : std::uint8_t {
 enum class Activation : std::uint8_t { kSilu, kGeluTanh };
 
 struct RopeShape {
-  float theta = 10000.0F;             ///< Base of global layers.
-  float local_theta = 10000.0F;       ///< Base of sliding-window layers (Gemma 3).
-  std::uint32_t dims = 0;             ///< Rotated dimensions of each head; the rest pass through.
+  float theta = 10000.0F;        ///< Base of global layers.
+  float local_theta = 10000.0F;  ///< Base of sliding-window layers (Gemma 3).
+  std::uint32_t dims = 0;        ///< Rotated dimensions of each head; the rest pass through.
   RopeLayout layout = RopeLayout::kHalves;
-  float position_scale = 1.0F;        ///< Positions are multiplied by this (linear scaling: 1 / factor).
-  bool scale_local_layers = false;    ///< Whether position_scale applies to sliding-window layers too.
+  float position_scale = 1.0F;  ///< Positions are multiplied by this (linear scaling: 1 / factor).
+  bool scale_local_layers =
+      false;  ///< Whether position_scale applies to sliding-window layers too.
   std::vector<float> frequency_divisors;  ///< [dims / 2] or empty: Llama 3 and LongRoPE factors.
-  float magnitude = 1.0F;             ///< Multiplies cos and sin (YaRN, LongRoPE attention factor).
+  float magnitude = 1.0F;  ///< Multiplies cos and sin (YaRN, LongRoPE attention factor).
 };
 
 struct ModelShape {
@@ -36,32 +37,33 @@ struct ModelShape {
   std::string name;          ///< For people; may be empty.
 
   std::uint32_t layers = 0;
-  std::uint32_t width = 0;         ///< d_model.
+  std::uint32_t width = 0;  ///< d_model.
   std::uint32_t heads = 0;
-  std::uint32_t kv_heads = 0;      ///< Divides heads (GQA).
+  std::uint32_t kv_heads = 0;  ///< Divides heads (GQA).
   std::uint32_t head_dim = 0;
   std::uint32_t mlp_width = 0;
   std::uint32_t vocabulary = 0;
-  std::uint32_t context = 0;       ///< Positions the model was trained for.
+  std::uint32_t context = 0;  ///< Positions the model was trained for.
   float norm_epsilon = 1e-5F;
 
   RopeShape rope;
 
-  float attention_scale = 0.0F;    ///< Multiplies q.k; never 0 after validation.
+  float attention_scale = 0.0F;     ///< Multiplies q.k; never 0 after validation.
   float attention_soft_cap = 0.0F;  ///< 0 is none: s -> cap * tanh(s / cap) (Gemma 2).
   float logit_soft_cap = 0.0F;
-  float embedding_scale = 1.0F;    ///< sqrt(width) for Gemma.
+  float embedding_scale = 1.0F;  ///< sqrt(width) for Gemma.
   float logit_scale = 1.0F;
 
-  std::uint32_t window = 0;        ///< Sliding window in tokens, itself included; 0 is none.
-  std::vector<bool> local_layer;   ///< [layers] true where the window applies; empty when window is 0.
+  std::uint32_t window = 0;  ///< Sliding window in tokens, itself included; 0 is none.
+  std::vector<bool>
+      local_layer;  ///< [layers] true where the window applies; empty when window is 0.
 
   Activation activation = Activation::kSilu;
-  bool tied_head = false;          ///< The head is the embedding.
-  bool norm_adds_one = false;      ///< Norm weights are stored as w - 1 (Gemma in safetensors).
-  bool qk_norm = false;            ///< RMS norm of each q and k head before RoPE (Qwen 3, Gemma 3).
-  bool post_norms = false;         ///< Norms after attention and MLP, before the residual (Gemma 2, 3).
-  bool qkv_bias = false;           ///< Qwen 2.
+  bool tied_head = false;      ///< The head is the embedding.
+  bool norm_adds_one = false;  ///< Norm weights are stored as w - 1 (Gemma in safetensors).
+  bool qk_norm = false;        ///< RMS norm of each q and k head before RoPE (Qwen 3, Gemma 3).
+  bool post_norms = false;     ///< Norms after attention and MLP, before the residual (Gemma 2, 3).
+  bool qkv_bias = false;       ///< Qwen 2.
   bool output_bias = false;
 
   [[nodiscard]] std::uint32_t q_width() const { return heads * head_dim; }

@@ -36,8 +36,8 @@ Status validate(const SamplingParams& p, std::int32_t vocabulary) {
   for (const auto& [token, bias] : p.logit_bias) {
     if (token < 0 || token >= vocabulary) {
       return fail(Code::kInvalidArgument,
-                  fmt::format("logit_bias names token {}, but this model's tokens are 0 to {}", token,
-                              vocabulary - 1),
+                  fmt::format("logit_bias names token {}, but this model's tokens are 0 to {}",
+                              token, vocabulary - 1),
                   "logit_bias");
     }
     WEIR_TRY_STATUS(in_range("logit_bias", bias, -100, 100));

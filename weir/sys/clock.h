@@ -13,8 +13,9 @@ class Clock {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   virtual ~Clock() = default;
-  [[nodiscard]] virtual TimePoint now() const = 0;                ///< Monotonic.
-  [[nodiscard]] virtual std::int64_t unix_seconds() const = 0;    ///< Wall time, for people and wire fields.
+  [[nodiscard]] virtual TimePoint now() const = 0;  ///< Monotonic.
+  [[nodiscard]] virtual std::int64_t unix_seconds()
+      const = 0;  ///< Wall time, for people and wire fields.
 };
 
 class SystemClock final : public Clock {
@@ -22,7 +23,8 @@ class SystemClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
   [[nodiscard]] std::int64_t unix_seconds() const override {
     return std::chrono::duration_cast<std::chrono::seconds>(
-               std::chrono::system_clock::now().time_since_epoch()).count();
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
   }
 };
 
@@ -31,7 +33,9 @@ class ManualClock final : public Clock {
   [[nodiscard]] TimePoint now() const override {
     return TimePoint(std::chrono::nanoseconds(nanoseconds_.load()));
   }
-  [[nodiscard]] std::int64_t unix_seconds() const override { return nanoseconds_.load() / 1'000'000'000; }
+  [[nodiscard]] std::int64_t unix_seconds() const override {
+    return nanoseconds_.load() / 1'000'000'000;
+  }
   void advance(std::chrono::nanoseconds by) { nanoseconds_ += by.count(); }
 
  private:

@@ -63,15 +63,16 @@ std::uint64_t quota_cores() {
 std::size_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const std::uint64_t affine = ::sched_getaffinity(0, sizeof set, &set) == 0
-                                   ? static_cast<std::uint64_t>(CPU_COUNT(&set))
-                                   : static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const std::uint64_t affine =
+      ::sched_getaffinity(0, sizeof set, &set) == 0
+          ? static_cast<std::uint64_t>(CPU_COUNT(&set))
+          : static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   return static_cast<std::size_t>(std::max<std::uint64_t>(1, std::min(affine, quota_cores())));
 }
 
 std::uint64_t usable_memory_bytes() {
-  return std::min(meminfo("MemTotal:"),
-                  limit_of("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+  return std::min(meminfo("MemTotal:"), limit_of("/sys/fs/cgroup/memory.max",
+                                                 "/sys/fs/cgroup/memory/memory.limit_in_bytes"));
 }
 
 std::uint64_t available_memory_bytes() {

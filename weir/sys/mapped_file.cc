@@ -37,10 +37,12 @@ std::unexpected<Error> os_error(const std::string& path) {
 
 /// Size of a regular file, or why it is none.
 Result<std::size_t> regular_size(int fd, const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return os_error(path);
-  if (S_ISDIR(status.st_mode)) return fail(Code::kInvalidArgument, path + " is a directory, not a file", path);
-  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + " is not a regular file", path);
+  if (S_ISDIR(status.st_mode))
+    return fail(Code::kInvalidArgument, path + " is a directory, not a file", path);
+  if (!S_ISREG(status.st_mode))
+    return fail(Code::kInvalidArgument, path + " is not a regular file", path);
   return static_cast<std::size_t>(status.st_size);
 }
 
@@ -81,7 +83,8 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   if (fd.get() < 0) return os_error(path);
   WEIR_TRY(const std::size_t size, regular_size(fd.get(), path));
   if (size > max_bytes) {
-    return fail(Code::kTooLarge, fmt::format("{} holds {} bytes; at most {} are read", path, size, max_bytes), path);
+    return fail(Code::kTooLarge,
+                fmt::format("{} holds {} bytes; at most {} are read", path, size, max_bytes), path);
   }
   std::string text(size, '\0');
   std::size_t have = 0;

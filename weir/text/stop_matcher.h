@@ -21,7 +21,7 @@ class StopMatcher {
   [[nodiscard]] static Result<StopMatcher> create(const std::vector<std::string>& stops);
 
   struct Step {
-    std::string text;      ///< Safe to show now; never contains any part of a stop string that matched.
+    std::string text;  ///< Safe to show now; never contains any part of a stop string that matched.
     bool stopped = false;  ///< A stop string was completed; everything after it is dropped.
     int which = -1;        ///< Index of the stop string.
   };

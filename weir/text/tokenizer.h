@@ -51,10 +51,13 @@ class Tokenizer {
   [[nodiscard]] virtual std::string decode(std::span<const TokenId> tokens) const = 0;
 
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
-  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(vocabulary_.tokens.size()); }
+  [[nodiscard]] std::int32_t size() const {
+    return static_cast<std::int32_t>(vocabulary_.tokens.size());
+  }
   [[nodiscard]] bool is_control(TokenId token) const;
   [[nodiscard]] bool ends_generation(TokenId token) const;
-  [[nodiscard]] std::optional<TokenId> find(std::string_view token_text) const;  ///< Exact stored text.
+  [[nodiscard]] std::optional<TokenId> find(
+      std::string_view token_text) const;  ///< Exact stored text.
 
  protected:
   explicit Tokenizer(Vocabulary vocabulary);

@@ -1,0 +1,47 @@
+#pragma once
+
+/// From what a person typed (a catalogue name, a path, hf:owner/repo) to a running engine: resolve,
+/// open, plan, refuse what does not fit, pack, start. Shared by `run` and `serve`.
+/// Progress goes to standard error.
+/// Thread safety: the main thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weir/base/result.h"
+#include "weir/engine/engine.h"
+#include "weir/model/open.h"
+#include "weir/sys/clock.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weir::cli {
+
+struct LoadOptions {
+  std::size_t threads = 0;        ///< Kernel workers; 0: every core this process may use.
+  std::uint32_t context = 0;      ///< Positions per conversation; 0: the model's own.
+  std::uint32_t max_queue = 256;  ///< Waiting requests.
+  std::uint32_t prefill_chunk = 256;
+  std::string memory;           ///< "2GiB"; empty: what the machine has free.
+  std::string kv_type = "f16";  ///< f16 or f32.
+  bool quiet = false;           ///< No progress, no plan.
+};
+
+/// Declares the flags that both commands share.
+void add_load_options(CLI::App& command, LoadOptions& options);
+
+struct Loaded {
+  model::OpenedModel opened;
+  std::string id;  ///< What clients call it: the catalogue name, or the file's name.
+  sys::SystemClock clock;
+  std::unique_ptr<compute::ThreadPool> pool;
+  std::unique_ptr<engine::Engine> engine;  ///< Last: it stops before what it uses goes.
+};
+
+[[nodiscard]] Result<std::unique_ptr<Loaded>> load_engine(const std::string& model,
+                                                          const LoadOptions& options);
+
+}  // namespace weir::cli
