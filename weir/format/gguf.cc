@@ -164,8 +164,8 @@ Status Parser::read_pair(std::uint64_t index) {
   const std::uint64_t start = reader_.position();
   WEIR_TRY(const auto key, reader_.text(kMaxKeyBytes));
   if (!is_name(key))
-    return reader_.fail_at(start, Code::kCorrupt, fmt::format("{} is no key", quoted(key)));
-  reader_.enter("metadata " + quoted(key));
+    return reader_.fail_at(start, Code::kCorrupt, fmt::format("{} is no key", in_quotes(key)));
+  reader_.enter("metadata " + in_quotes(key));
   WEIR_TRY(const auto type, reader_.number<std::uint32_t>());
   WEIR_TRY(auto value, read_value(static_cast<ValueType>(type)));
   WEIR_TRY_STATUS(obey(key, value, start));
@@ -309,9 +309,9 @@ Status Parser::read_tensor(std::uint64_t index) {
   WEIR_TRY(tensor.name, reader_.text(kMaxNameBytes));
   if (!is_name(tensor.name)) {
     return reader_.fail_at(start, Code::kCorrupt,
-                           fmt::format("{} is no tensor name", quoted(tensor.name)));
+                           fmt::format("{} is no tensor name", in_quotes(tensor.name)));
   }
-  reader_.enter("tensor " + quoted(tensor.name));
+  reader_.enter("tensor " + in_quotes(tensor.name));
 
   start = reader_.position();
   WEIR_TRY(const auto dimensions, reader_.number<std::uint32_t>());
@@ -377,7 +377,7 @@ Status Parser::place_tensors() {
     needed = std::max(needed, end);
   }
   if (needed > data_bytes) {
-    reader_.enter("tensor " + quoted(out_.tensors[last].name));
+    reader_.enter("tensor " + in_quotes(out_.tensors[last].name));
     const auto whole = checked_add(data_start, needed).value_or(UINT64_MAX);
     return reader_.fail_at(
         places_[last].entry, Code::kCorrupt,
@@ -387,7 +387,7 @@ Status Parser::place_tensors() {
   }
   std::vector<std::uint32_t> order(places_.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return places_[i].offset; });
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(places_[i].offset, i); });
   for (std::size_t n = 0; n < order.size(); ++n) {
     const Place& place = places_[order[n]];
     TensorView& tensor = out_.tensors[order[n]];
@@ -395,10 +395,10 @@ Status Parser::place_tensors() {
     if (n == 0) continue;
     const Place& before = places_[order[n - 1]];
     if (before.offset + before.bytes > place.offset) {
-      reader_.enter("tensor " + quoted(tensor.name));
+      reader_.enter("tensor " + in_quotes(tensor.name));
       return reader_.fail_at(
           place.entry, Code::kCorrupt,
-          fmt::format("its data overlaps that of {}", quoted(out_.tensors[order[n - 1]].name)));
+          fmt::format("its data overlaps that of {}", in_quotes(out_.tensors[order[n - 1]].name)));
     }
   }
   return {};

@@ -57,7 +57,7 @@ Result<std::unique_ptr<ModelFile>> make_model_file(Contents contents) {
   if (const auto twice = std::ranges::adjacent_find(by_name, {}, name); twice != by_name.end()) {
     return fail(Code::kCorrupt,
                 fmt::format("{}: tensor {} is listed twice", printable(contents.path, 4096),
-                            quoted(name(*twice))),
+                            in_quotes(name(*twice))),
                 contents.path);
   }
   return std::make_unique<LoadedFile>(std::move(contents), std::move(by_name));

@@ -29,6 +29,6 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
 }  // namespace weir::format

@@ -14,6 +14,6 @@ namespace weir::format {
 [[nodiscard]] std::string printable(std::string_view text, std::size_t max_bytes = 80);
 
 /// printable() between single quotes.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace weir::format

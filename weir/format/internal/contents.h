@@ -3,7 +3,7 @@
 /// What every reader of this folder produces, and the one ModelFile over it.
 /// Thread safety: Contents is built by one thread, then moved into an immutable ModelFile.
 
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,9 +22,9 @@ struct Contents {
   std::string container;
   std::uint64_t file_bytes = 0;
   Metadata metadata;
-  std::vector<TensorView> tensors;  ///< In file order.
-  std::deque<std::string> names;    ///< Names that do not stand in the file as such (JSON escapes).
-  std::string directory;            ///< Where sidecar files lie; empty: there are none.
+  std::vector<TensorView> tensors;    ///< In file order.
+  std::list<std::string> names;       ///< Of tensors, where the file has them only escaped.
+  std::string directory;              ///< Where sidecar files lie; empty: there are none.
   std::vector<sys::MappedFile> maps;  ///< The bytes the views view, when this object owns them.
 };
 
