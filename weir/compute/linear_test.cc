@@ -199,8 +199,9 @@ TEST_P(LinearOf, TheNumberOfWorkersDoesNotShow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, LinearOf, testing::ValuesIn(kTypes),
-                         [](const auto& param) { return std::string(weir::info(param.param).name); });
+INSTANTIATE_TEST_SUITE_P(Types, LinearOf, testing::ValuesIn(kTypes), [](const auto& param) {
+  return std::string(weir::info(param.param).name);
+});
 
 TEST(Linear, TheExtremeCodesDoNotSaturate) {
   // Largest magnitudes of weights and activations, all of one sign and of alternating sign.
