@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(EveryFamily, Golden,
                          [](const auto& test) {
                            return std::get<0>(test.param) +
                                   (std::get<1>(test.param) == "hf" ? "_safetensors_" : "_gguf_") +
-                                  std::string(info(std::get<2>(test.param)).name);
+                                  std::string(weir::info(std::get<2>(test.param)).name);
                          });
 
 }  // namespace
