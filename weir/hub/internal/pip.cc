@@ -1,4 +1,4 @@
-#include "weir/hub/pip.h"
+#include "weir/hub/internal/pip.h"
 
 #include <fmt/format.h>
 
