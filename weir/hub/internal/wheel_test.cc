@@ -1,4 +1,4 @@
-#include "weir/hub/wheel.h"
+#include "weir/hub/internal/wheel.h"
 
 #include <gtest/gtest.h>
 #include <zip.h>

@@ -1,4 +1,4 @@
-#include "weir/hub/checksum.h"
+#include "weir/hub/internal/checksum.h"
 
 #include <gtest/gtest.h>
 

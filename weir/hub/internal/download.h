@@ -11,9 +11,9 @@
 
 #include "weir/base/result.h"
 #include "weir/http/client.h"
-#include "weir/hub/checksum.h"
-#include "weir/hub/retry.h"
-#include "weir/hub/session.h"
+#include "weir/hub/internal/checksum.h"
+#include "weir/hub/internal/retry.h"
+#include "weir/hub/internal/session.h"
 
 namespace weir::hub {
 

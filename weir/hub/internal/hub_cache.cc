@@ -1,4 +1,4 @@
-#include "weir/hub/hub_cache.h"
+#include "weir/hub/internal/hub_cache.h"
 
 #include <algorithm>
 #include <boost/json/parse.hpp>

@@ -1,4 +1,4 @@
-#include "weir/hub/session.h"
+#include "weir/hub/internal/session.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "weir/hub/hugging_face.h"
+#include "weir/hub/internal/hugging_face.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 
 #include "weir/base/math.h"
 #include "weir/http/url.h"
-#include "weir/hub/download.h"
-#include "weir/hub/hub_cache.h"
-#include "weir/hub/listing.h"
+#include "weir/hub/internal/download.h"
+#include "weir/hub/internal/hub_cache.h"
+#include "weir/hub/internal/listing.h"
 
 namespace weir::hub {
 namespace {

@@ -1,4 +1,4 @@
-#include "weir/http/client_exchange.h"
+#include "weir/http/internal/client_exchange.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-#include "weir/hub/wheel.h"
+#include "weir/hub/internal/wheel.h"
 
 #include <fmt/format.h>
 #include <zip.h>

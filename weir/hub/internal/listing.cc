@@ -1,4 +1,4 @@
-#include "weir/hub/listing.h"
+#include "weir/hub/internal/listing.h"
 
 #include <fmt/format.h>
 

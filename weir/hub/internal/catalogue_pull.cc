@@ -1,13 +1,13 @@
-#include "weir/hub/catalogue_pull.h"
+#include "weir/hub/internal/catalogue_pull.h"
 
 #include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "weir/hub/checksum.h"
-#include "weir/hub/pip.h"
-#include "weir/hub/wheel.h"
+#include "weir/hub/internal/checksum.h"
+#include "weir/hub/internal/pip.h"
+#include "weir/hub/internal/wheel.h"
 #include "weir/sys/files.h"
 
 namespace weir::hub {
