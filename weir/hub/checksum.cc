@@ -20,7 +20,8 @@ Digest Digest::from_etag(std::string_view etag) {
 }
 
 struct Hasher::State {
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(),
+                                                                  EVP_MD_CTX_free};
   bool none = false;
 };
 
@@ -28,7 +29,8 @@ Hasher::Hasher(Digest::Kind kind, std::uint64_t bytes) : state_(std::make_unique
   state_->none = kind == Digest::Kind::kNone;
   if (state_->none) return;
   const EVP_MD* algorithm = kind == Digest::Kind::kSha256 ? EVP_sha256() : EVP_sha1();
-  WEIR_CHECK(EVP_DigestInit_ex(state_->context.get(), algorithm, nullptr) == 1, "the digest exists");
+  WEIR_CHECK(EVP_DigestInit_ex(state_->context.get(), algorithm, nullptr) == 1,
+             "the digest exists");
   if (kind == Digest::Kind::kGitSha1) update(fmt::format("blob {}", bytes) + std::string(1, '\0'));
 }
 

@@ -43,6 +43,7 @@ class Hasher {
 [[nodiscard]] std::string sha256_hex(std::string_view text);
 
 /// Feeds a file to the hasher. `go_on` is asked every few MB; false ends with kCancelled.
-[[nodiscard]] Status hash_file(const std::string& path, Hasher& hasher, const std::function<bool()>& go_on);
+[[nodiscard]] Status hash_file(const std::string& path, Hasher& hasher,
+                               const std::function<bool()>& go_on);
 
 }  // namespace weir::hub

@@ -1,8 +1,7 @@
 #pragma once
 
-/// What one pull carries with it: where things are, how it tells of its progress, and whether it may
-/// go on. Private to hub/.
-/// Thread safety: the thread that pulls.
+/// What one pull carries with it: where things are, how it tells of its progress, and whether it
+/// may go on. Private to hub/. Thread safety: the thread that pulls.
 
 #include <chrono>
 #include <optional>
