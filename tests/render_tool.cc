@@ -1,7 +1,7 @@
 /// Test helper: renders templates for comparison with Python's Jinja2. Reads one JSON object a line,
-/// {"template": text, "variables": object, "now": seconds}, and answers one JSON object a line,
+/// {"template": text, "variables": JSON text, "now": seconds}, and answers one JSON object a line,
 /// {"ok": text, "trusted": [[begin, end], ...]} (byte ranges) or {"error": message}. With "chat": true
-/// the variables are a conversation for text::ChatTemplate, as tests/test_chat_templates.py writes it.
+/// "conversation" stands for the variables, with tools and call arguments as JSON texts.
 
 #include <boost/json.hpp>
 #include <iostream>
@@ -37,7 +37,7 @@ json::object render_plain(const json::object& line) {
   auto compiled = weir::jinja::Template::compile(text_at(line, "template"));
   if (!compiled) return refusal(compiled.error());
   weir::jinja::Heap heap(std::uint64_t{1} << 28);
-  auto variables = weir::jinja::parse_json(heap, json::serialize(line.at("variables")));
+  auto variables = weir::jinja::parse_json(heap, text_at(line, "variables"));
   if (!variables) return refusal(variables.error());
   auto out = compiled->render(heap, variables->dict(), line.at("now").to_number<std::int64_t>());
   return out ? answer(*out) : refusal(out.error());
@@ -60,15 +60,15 @@ weir::Conversation read_conversation(const json::object& o) {
       for (const json::value& call : calls->as_array()) {
         const json::object& function = call.as_object().at("function").as_object();
         m.tool_calls.push_back({text_at(call.as_object(), "id"), text_at(function, "name"),
-                                json::serialize(function.at("arguments"))});
+                                text_at(function, "arguments")});
       }
     }
     c.messages.push_back(std::move(m));
   }
   if (const json::value* tools = o.if_contains("tools"); tools != nullptr && tools->is_array()) {
-    for (const json::value& tool : tools->as_array()) c.tools.push_back(json::serialize(tool));
+    for (const json::value& tool : tools->as_array()) c.tools.emplace_back(tool.as_string());
   }
-  if (const json::value* extra = o.if_contains("kwargs")) c.template_arguments = json::serialize(*extra);
+  c.template_arguments = text_at(o, "kwargs");
   if (const json::value* prompt = o.if_contains("add_generation_prompt")) {
     c.add_generation_prompt = prompt->as_bool();
   }
@@ -78,10 +78,10 @@ weir::Conversation read_conversation(const json::object& o) {
 json::object render_chat(const json::object& line) {
   auto compiled = weir::text::ChatTemplate::compile(text_at(line, "template"));
   if (!compiled) return refusal(compiled.error());
-  const json::object& variables = line.at("variables").as_object();
-  auto out = compiled->render(read_conversation(variables),
-                              {.bos_token = text_at(variables, "bos_token"),
-                               .eos_token = text_at(variables, "eos_token"),
+  const json::object& conversation = line.at("conversation").as_object();
+  auto out = compiled->render(read_conversation(conversation),
+                              {.bos_token = text_at(conversation, "bos_token"),
+                               .eos_token = text_at(conversation, "eos_token"),
                                .unix_seconds = line.at("now").to_number<std::int64_t>()});
   return out ? answer(*out) : refusal(out.error());
 }

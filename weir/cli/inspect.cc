@@ -1,45 +1,56 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "weir/base/math.h"
 #include "weir/cli/commands.h"
 #include "weir/cli/inspect_report.h"
+#include "weir/cli/loader.h"
+#include "weir/cli/terminal.h"
 #include "weir/format/model_file.h"
-#include "weir/format/printable.h"
+#include "weir/hub/resolve.h"
+#include "weir/model/architectures.h"
+#include "weir/model/model.h"
 
 namespace weir::cli {
 namespace {
 
 struct InspectOptions {
-  std::string path;
+  std::string model;
   std::string metadata_key;
   bool json = false;
   bool tensors = false;
 };
 
-bool bold_is_welcome() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0') &&
-         terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
-MaybePlan plan_for(const format::ModelFile&) {
-  return fail(Code::kUnsupported, "the planner is not part of this build");
+/// What `weir run` and `weir serve` would plan with their defaults, for one conversation as long as
+/// the model allows.
+MaybePlan plan_for(const format::ModelFile& file) {
+  WEIR_TRY(const ModelShape shape, model::read_shape(file));
+  model::ModelOptions options;
+  options.max_rows = LoadOptions{}.prefill_chunk;
+  WEIR_TRY(const model::BytePlan plan,
+           model::Model::plan(file, shape, options, ceil_div(shape.context, kPageTokens)));
+  return MemoryPlan{.weights = plan.weights,
+                    .activations = plan.activations,
+                    .tables = plan.tables,
+                    .kv_per_page = plan.kv_per_page,
+                    .rows = options.max_rows,
+                    .page_tokens = kPageTokens,
+                    .context = shape.context};
 }
 
 Result<std::string> inspect(const InspectOptions& options) {
-  WEIR_TRY(const auto file, format::open_model_file(options.path));
-  if (!options.metadata_key.empty())
-    return metadata_value(*file, options.metadata_key, options.json);
+  const Terminal terminal;
+  WEIR_TRY(const std::string path, hub::resolve(options.model, {.allow_pull = false}));
+  WEIR_TRY(const auto file, format::open_model_file(path));
+  if (!options.metadata_key.empty()) {
+    WEIR_TRY(std::string value, metadata_value(*file, options.metadata_key, options.json));
+    return terminal.output() ? harmless(value) : value;
+  }
   const MaybePlan plan = plan_for(*file);
   if (options.json) return json_report(*file, plan);
-  return text_report(*file, plan, {.all_tensors = options.tensors, .bold = bold_is_welcome()});
+  return text_report(*file, plan, {.all_tensors = options.tensors, .bold = terminal.colours()});
 }
 
 int run(const InspectOptions& options) {
@@ -57,7 +68,7 @@ void add_inspect(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "inspect", "Show what a model file holds: metadata, tensors, types, and the memory it needs");
   command
-      ->add_option("MODEL", options->path,
+      ->add_option("MODEL", options->model,
                    "A .gguf or .safetensors file, or a Hugging Face directory (config.json beside "
                    "its weights)")
       ->required();

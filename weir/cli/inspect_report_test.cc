@@ -36,7 +36,8 @@ Parsed two_layers() {
   f.put("llama.epsilon", GgufBytes::kF32, 1e-5F);
   f.put_array("tokens", std::vector<std::string>(20, "tok"));
   f.tensor("embd", {4, 2}, 0, std::string(32, 'e'));
-  for (const char* layer : {"0", "1"}) f.tensor(std::string("blk.") + layer + ".q", {32}, 2, std::string(18, 'q'));
+  for (const char* layer : {"0", "1"})
+    f.tensor(std::string("blk.") + layer + ".q", {32}, 2, std::string(18, 'q'));
   return Parsed(f);
 }
 
@@ -88,7 +89,8 @@ TEST(InspectReport, JsonIsOneValidLineWhateverTheFileHolds) {
   EXPECT_EQ(report.at("metadata").at("big").as_uint64(), UINT64_MAX);
   EXPECT_EQ(report.at("metadata").at("ids").at("count").to_number<int>(), 100);
   EXPECT_EQ(report.at("metadata").at("ids").at("first").as_array().size(), 8U);
-  EXPECT_EQ(json::serialize(report.at("tensors")), R"([{"name":"w","type":"F32","shape":[2,4],"bytes":32}])");
+  EXPECT_EQ(json::serialize(report.at("tensors")),
+            R"([{"name":"w","type":"F32","shape":[2,4],"bytes":32}])");
   EXPECT_EQ(report.at("memory").at("unavailable").as_string(), "no such family");
 }
 

@@ -72,12 +72,18 @@ inline constexpr bool kSignedCodes = true;
 #if HWY_TARGET == HWY_AVX2
 WEIR_INLINE __m256i byte_products(__m256i u, __m256i s) { return _mm256_maddubs_epi16(u, s); }
 WEIR_INLINE __m256i add_i16(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
+WEIR_INLINE __m256i add_i32(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
+WEIR_INLINE I32x16 wide_of(const __m256i (&part)[2]) {
+  return {{hn::Vec<DI>{part[0]}}, {hn::Vec<DI>{part[1]}}};
+}
 WEIR_INLINE __m256i widen_pairs(__m256i a) { return _mm256_madd_epi16(a, _mm256_set1_epi16(1)); }
 WEIR_INLINE __m256i magnitude(__m256i a) { return _mm256_abs_epi8(a); }
 WEIR_INLINE __m256i with_sign(__m256i x, __m256i sign) { return _mm256_sign_epi8(x, sign); }
 #else
 WEIR_INLINE __m512i byte_products(__m512i u, __m512i s) { return _mm512_maddubs_epi16(u, s); }
 WEIR_INLINE __m512i add_i16(__m512i a, __m512i b) { return _mm512_add_epi16(a, b); }
+WEIR_INLINE __m512i add_i32(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
+WEIR_INLINE I32x16 wide_of(const __m512i (&part)[1]) { return {hn::Vec<DI>{part[0]}}; }
 WEIR_INLINE __m512i widen_pairs(__m512i a) { return _mm512_madd_epi16(a, _mm512_set1_epi16(1)); }
 WEIR_INLINE __m512i magnitude(__m512i a) { return _mm512_abs_epi8(a); }
 WEIR_INLINE __m512i with_sign(__m512i x,
@@ -86,45 +92,57 @@ WEIR_INLINE __m512i with_sign(__m512i x,
 }
 #endif
 
-/// One vector's worth of rows: kVector of the 16.
-template <Codes kCodes, int kSteps, int M>
-WEIR_INLINE void dot_vector(const std::uint8_t* w, const CodeRows& x, hn::Vec<DI> (&out)[M]) {
-  using Raw = decltype(hn::Vec<DI>::raw);
-  constexpr int kAtOnce = kCodes == Codes::kU5 ? 4 : kCodes == Codes::kU6 ? 2 : 8;
-  constexpr bool kSigned = kCodes == Codes::kS8 || kCodes == Codes::kTable;
-  constexpr int kRun = kSigned ? 1 : kAtOnce < kSteps ? kAtOnce : kSteps;
-  WEIR_UNROLL for (int first = 0; first < kSteps; first += kRun) {
-    Raw sum[M];
-    WEIR_UNROLL for (int j = first; j < first + kRun; ++j) {
-      const Raw codes = hn::LoadU(DI(), reinterpret_cast<const std::int32_t*>(w + 64 * j)).raw;
-      WEIR_UNROLL for (int m = 0; m < M; ++m) {
-        std::int32_t four;
-        std::memcpy(&four, x.codes + static_cast<std::uint64_t>(m) * x.stride + 4 * j, 4);
-        const Raw four_x = hn::Set(DI(), four).raw;
-        const Raw p = kSigned ? byte_products(magnitude(codes), with_sign(four_x, codes))
-                              : byte_products(codes, four_x);
-        sum[m] = j == first ? p : add_i16(sum[m], p);
-      }
-    }
-    WEIR_UNROLL for (int m = 0; m < M; ++m) {
-      const hn::Vec<DI> wide{widen_pairs(sum[m])};
-      out[m] = first == 0 ? wide : hn::Add(out[m], wide);
+using Raw = decltype(hn::Vec<DI>::raw);
+
+/// Four columns: int16 pairs of products, set or added.
+template <bool kSigned, bool kSet, int M>
+WEIR_INLINE void add_step(const std::uint8_t* w, const std::int8_t* x, std::uint64_t stride,
+                          Raw (&sum)[M][kParts]) {
+  Raw codes[kParts];
+  WEIR_UNROLL for (int p = 0; p < kParts; ++p) {
+    codes[p] = hn::LoadU(DI(), reinterpret_cast<const std::int32_t*>(w) + p * kVector).raw;
+  }
+  WEIR_UNROLL for (int m = 0; m < M; ++m) {
+    std::int32_t four;
+    std::memcpy(&four, x + static_cast<std::uint64_t>(m) * stride, 4);
+    const Raw four_x = hn::Set(DI(), four).raw;
+    WEIR_UNROLL for (int p = 0; p < kParts; ++p) {
+      const Raw pairs = kSigned ? byte_products(magnitude(codes[p]), with_sign(four_x, codes[p]))
+                                : byte_products(codes[p], four_x);
+      sum[m][p] = kSet ? pairs : add_i16(sum[m][p], pairs);
     }
   }
 }
 
+/// kRun steps whose pairs fit int16. The loop stays a loop: unrolled, g++ 12 hoists the broadcasts
+/// of all steps above the products of the first and spills them, at three times the cost.
+template <bool kSigned, int kRun, int M>
+WEIR_INLINE void add_run(const std::uint8_t* w, const std::int8_t* x, std::uint64_t stride,
+                         Raw (&sum)[M][kParts]) {
+  add_step<kSigned, true>(w, x, stride, sum);
+  WEIR_KEEP_LOOP for (int j = 1; j < kRun; ++j)
+      add_step<kSigned, false>(w + 64 * j, x + 4 * j, stride, sum);
+}
+
 template <Codes kCodes, int kSteps, int M>
 WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M]) {
-  hn::Vec<DI> part[M];
-  if constexpr (kParts == 1) {
-    dot_vector<kCodes, kSteps, M>(w, x, part);
-    WEIR_UNROLL for (int m = 0; m < M; ++m) out[m].v = part[m];
-  } else {
-    dot_vector<kCodes, kSteps, M>(w, x, part);
-    WEIR_UNROLL for (int m = 0; m < M; ++m) out[m].lo.v = part[m];
-    dot_vector<kCodes, kSteps, M>(w + 32, x, part);
-    WEIR_UNROLL for (int m = 0; m < M; ++m) out[m].hi.v = part[m];
+  constexpr bool kSigned = kCodes == Codes::kS8;
+  constexpr int kAtOnce = kSigned ? 1 : kCodes == Codes::kU6 ? 2 : kCodes == Codes::kU5 ? 4 : 8;
+  constexpr int kRun = kAtOnce < kSteps ? kAtOnce : kSteps;
+  Raw sum[M][kParts];
+  Raw wide[M][kParts];
+  add_run<kSigned, kRun>(w, x.codes, x.stride, sum);
+  WEIR_UNROLL for (int m = 0; m < M; ++m) {
+    WEIR_UNROLL for (int p = 0; p < kParts; ++p) wide[m][p] = widen_pairs(sum[m][p]);
   }
+  WEIR_KEEP_LOOP for (int first = kRun; first < kSteps; first += kRun) {
+    add_run<kSigned, kRun>(w + 64 * first, x.codes + 4 * first, x.stride, sum);
+    WEIR_UNROLL for (int m = 0; m < M; ++m) {
+      WEIR_UNROLL for (int p = 0; p < kParts; ++p) wide[m][p] =
+          add_i32(wide[m][p], widen_pairs(sum[m][p]));
+    }
+  }
+  WEIR_UNROLL for (int m = 0; m < M; ++m) out[m] = wide_of(wide[m]);
 }
 
 #else  // The scalar twin.

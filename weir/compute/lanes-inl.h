@@ -33,16 +33,20 @@
 
 // Loops over a tile's rows must vanish, since their arrays are registers. The twin stays small.
 #undef WEIR_UNROLL
+#undef WEIR_KEEP_LOOP
 #undef WEIR_INLINE
 #if !WEIR_SIMD
 #define WEIR_INLINE inline
 #define WEIR_UNROLL
+#define WEIR_KEEP_LOOP
 #elif defined(__clang__)
 #define WEIR_INLINE HWY_INLINE
 #define WEIR_UNROLL _Pragma("clang loop unroll(full)")
+#define WEIR_KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
 #define WEIR_INLINE HWY_INLINE
 #define WEIR_UNROLL _Pragma("GCC unroll 16")
+#define WEIR_KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -304,7 +304,10 @@ class Interpreter {
       enter(*loop.condition_frame);
       WEIR_TRY_STATUS(assign_condition(*loop.stmt->targets[0], item, *loop.condition_frame));
       WEIR_TRY(const Value yes, evaluate(*loop.stmt->condition, *loop.condition_frame));
-      if (truthy(yes)) return item;
+      if (!truthy(yes)) continue;
+      // Jinja's generator yields the unpacked target, so a list comes out as a tuple.
+      WEIR_TRY(const Value unpacked, repack(*loop.stmt->targets[0], item));
+      return unpacked;
     }
     if (loop.tail != nullptr) return std::unexpected(*loop.tail);
     return std::optional<Value>();
@@ -328,6 +331,17 @@ class Interpreter {
       WEIR_TRY_STATUS(assign_condition(*target.children[i], items[i], f));
     }
     return {};
+  }
+
+  Result<Value> repack(const Expr& target, const Value& v) {
+    if (target.kind != ExprKind::kTuple) return v;
+    WEIR_TRY(const auto items, iterate_all(heap_, v));
+    std::vector<Value> out;
+    for (std::size_t i = 0; i < std::min(items.size(), target.children.size()); ++i) {
+      WEIR_TRY(const Value part, repack(*target.children[i], items[i]));
+      out.push_back(part);
+    }
+    return heap_.list(std::move(out), Kind::kTuple);
   }
 
   Result<bool> advance(LoopObject& loop) {

@@ -229,7 +229,6 @@ Result<Value> filter_first(Heap& heap, const Value& v, const Arguments& args) {
 Result<Value> filter_last(Heap& heap, const Value& v, const Arguments& args) {
   WEIR_TRY(const Bound bound, bind({"last", {}}, args));
   switch (v.kind) {
-    case Kind::kUndefined: return undefined_error(v);
     case Kind::kIterator:
       return type_error("'generator' object is not reversible");
     case Kind::kString:
@@ -249,7 +248,6 @@ Result<Value> filter_reverse(Heap& heap, const Value& v, const Arguments& args) 
     WEIR_TRY(out, slice(heap, v, none(), none(), integer(-1)));
     return out;
   }
-  if (v.is(Kind::kUndefined)) return undefined_error(v);
   Result<std::span<const Value>> items = iterate_all(heap, v);
   if (!items) {
     if (v.is(Kind::kIterator)) return std::unexpected(std::move(items).error());
