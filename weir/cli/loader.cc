@@ -140,7 +140,7 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
   loaded->id = id_of(model);
   WEIR_TRY(loaded->opened, model::open_model(path));
   WEIR_TRY(const Fit fit, fit_context(loaded->opened, options, kv_type));
-  if (!options.quiet) {
+  if (!options.quiet && !options.brief) {
     if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {
       fmt::print(stderr, "weir: context lowered from {} to {} positions to fit the memory\n",
                  loaded->opened.shape.context, fit.options.context);
