@@ -223,7 +223,16 @@ def test_a_full_queue_is_429_with_retry_after(start_server):
     client = client_of(server)
     running = ask(client, "slow 20 2000", stream=True)
     next(iter(running))
-    waiting = threading.Thread(target=lambda: ask(client, "say waited"))
+    answers = []
+
+    def wait_in_line():
+        while not answers:
+            try:
+                answers.append(ask(client, "say waited").choices[0].message.content)
+            except openai.RateLimitError:
+                time.sleep(0.05)
+
+    waiting = threading.Thread(target=wait_in_line)
     waiting.start()
     deadline = time.monotonic() + 20
     while True:  # Until the waiting one has taken the only place.
@@ -237,7 +246,7 @@ def test_a_full_queue_is_429_with_retry_after(start_server):
         assert time.monotonic() < deadline
     running.close()
     waiting.join(30)
-    assert not waiting.is_alive()
+    assert answers == ["waited"]
     balanced(server.stop()[1])
 
 
