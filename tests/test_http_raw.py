@@ -279,7 +279,7 @@ def test_a_request_for_too_many_tokens_is_refused_not_believed(server):
 def test_ready_says_no_while_draining(start_server):
     server = start_server()
     running = server.wire(60)
-    running.sendall(chat("slow 20 100", stream=True))
+    running.sendall(chat("slow 20 20", stream=True))
     read_until(running, b'"content":"t"')
     idle = server.wire(60)
     idle.sendall(get("/health/ready"))
