@@ -9,7 +9,7 @@
 
 #include "weir/base/bytes.h"
 #include "weir/base/math.h"
-#include "weir/cli/progress.h"
+#include "weir/cli/progress_bar.h"
 #include "weir/hub/resolve.h"
 #include "weir/model/budget.h"
 #include "weir/sys/machine.h"
@@ -79,6 +79,26 @@ Result<Fit> fit_context(const model::OpenedModel& opened, const LoadOptions& opt
   }
 }
 
+Result<std::string> fetched(const std::string& model, const LoadOptions& options) {
+  ProgressBar bar(options.quiet);
+  hub::ResolveOptions resolve;
+  resolve.progress = [&bar](const hub::Progress& progress) { bar.show(progress); };
+  return hub::resolve(model, resolve);
+}
+
+/// A line redrawn on a terminal while weights are packed, gone when they are.
+std::function<void(std::uint64_t, std::uint64_t)> packing_progress(const LoadOptions& options) {
+  if (options.quiet || ::isatty(STDERR_FILENO) != 1) return {};
+  return [shown = std::uint64_t{101}](std::uint64_t done, std::uint64_t total) mutable {
+    const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
+    if (percent == shown) return;
+    shown = percent;
+    fmt::print(stderr, "\r\033[K");
+    if (percent < 100) fmt::print(stderr, "packing weights {:3} %", percent);
+    std::fflush(stderr);
+  };
+}
+
 /// "smollm2" stays; "/models/Some-Model.Q4_1.gguf" is "Some-Model.Q4_1"; "hf:owner/repo:file" is
 /// "owner/repo".
 std::string id_of(const std::string& model) {
@@ -114,28 +134,22 @@ void add_load_options(CLI::App& command, LoadOptions& options) {
 Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const LoadOptions& options) {
   WEIR_TRY(const std::size_t workers, worker_count(options));
   WEIR_TRY(const DType kv_type, kv_type_of(options));
-  ProgressPrinter progress(options.quiet);
-  hub::ResolveOptions resolve;
-  resolve.progress = [&](const hub::Progress& p) { progress.pulling(p); };
-  WEIR_TRY(const std::string path, hub::resolve(model, resolve));
+  WEIR_TRY(const std::string path, fetched(model, options));
 
   auto loaded = std::make_unique<Loaded>();
   loaded->id = id_of(model);
   WEIR_TRY(loaded->opened, model::open_model(path));
   WEIR_TRY(const Fit fit, fit_context(loaded->opened, options, kv_type));
-  if (!options.quiet) {
+  if (!options.quiet && !options.brief) {
     if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {
       fmt::print(stderr, "weir: context lowered from {} to {} positions to fit the memory\n",
                  loaded->opened.shape.context, fit.options.context);
     }
-    progress.lines(model::describe(fit.plan));
+    fmt::print(stderr, "{}\n", model::describe(fit.plan));
   }
   loaded->pool = std::make_unique<compute::ThreadPool>(workers);
-  WEIR_TRY(auto weights,
-           model::Model::load(
-               *loaded->opened.file, loaded->opened.shape, fit.options, *loaded->pool,
-               [&](std::uint64_t done, std::uint64_t total) { progress.loading(done, total); }));
-  progress.done();
+  WEIR_TRY(auto weights, model::Model::load(*loaded->opened.file, loaded->opened.shape, fit.options,
+                                            *loaded->pool, packing_progress(options)));
   loaded->opened.file.reset();  // Everything is packed; the mapping is not needed any more.
 
   engine::EngineOptions engine_options;

@@ -95,11 +95,11 @@ std::string lower(std::string_view text) { return each(text, append_lower); }
 std::string bert(std::string text, const NormalizerStep& step) {
   if (step.clean_text) {
     text = each(text, [](std::string& out, std::uint32_t c) {
-      if (is_white_space(c)) {
-        out += ' ';
-      } else if (c != 0 && c != utf8::kReplacement && !is_other(c)) {
-        utf8::append(out, c);
-      }
+      // Controls go first: U+000B, U+000C and U+0085 vanish although they are white space.
+      const bool kept =
+          c == '\t' || c == '\n' || c == '\r' || (c != utf8::kReplacement && !is_other(c));
+      if (!kept) return;
+      utf8::append(out, is_white_space(c) ? ' ' : c);
     });
   }
   if (step.chinese_spaces) {
