@@ -1,7 +1,6 @@
 #include "weir/text/unigram.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "weir/base/utf8.h"
@@ -10,6 +9,9 @@
 namespace weir::text {
 namespace {
 
+// SentencePiece scores a user-defined symbol length * max - 0.1, where its max is never below
+// FLT_MIN, which is nothing: symbols nearly always win.
+constexpr double kSymbolScore = -0.1;
 constexpr double kUnknownPenalty = 10.0;  // SentencePiece's kUnkPenalty, below the worst token.
 
 class Unigram final : public PieceModel {
@@ -72,22 +74,14 @@ class Unigram final : public PieceModel {
         std::all_of(byte_ids_.begin(), byte_ids_.end(), [](TokenId id) { return id >= 0; });
     std::vector<std::pair<std::string_view, std::int32_t>> entries;
     double worst = 0.0;
-    double best = -std::numeric_limits<double>::max();
     for (std::size_t id = 0; id < v.tokens.size(); ++id) {
       const VocabularyToken& token = v.tokens[id];
       scores_.push_back(token.score);
       const bool piece = token.kind == TokenKind::kNormal || token.kind == TokenKind::kUserDefined;
       if (!piece || utf8::find_invalid(token.text) != std::string::npos) continue;
       entries.emplace_back(token.text, static_cast<std::int32_t>(id));
-      if (token.kind != TokenKind::kNormal) continue;
-      worst = std::min(worst, token.score);
-      best = std::max(best, token.score);
-    }
-    for (std::size_t id = 0; v.symbols_by_score && id < v.tokens.size(); ++id) {
-      // SentencePiece's bonus: no way to write the same bytes can score better.
-      const VocabularyToken& token = v.tokens[id];
-      if (token.kind == TokenKind::kUserDefined)
-        scores_[id] = static_cast<double>(token.text.size()) * best - 0.1;
+      if (token.kind == TokenKind::kNormal) worst = std::min(worst, token.score);
+      if (token.kind == TokenKind::kUserDefined && v.symbols_by_score) scores_[id] = kSymbolScore;
     }
     unknown_score_ = worst - kUnknownPenalty;
     trie_ = ByteTrie(std::move(entries));
