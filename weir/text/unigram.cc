@@ -17,45 +17,10 @@ constexpr double kUnknownPenalty = 10.0;  // SentencePiece's kUnkPenalty, below 
 class Unigram final : public PieceModel {
  public:
   void encode(std::string_view piece, std::vector<TokenId>& out) const override {
-    struct Best {
-      double score = 0.0;
-      std::size_t begin = kNowhere;
-      TokenId id = kUnknownToken;
-    };
-    std::vector<Best> best(piece.size() + 1);  // By end of token.
-    best[0].begin = 0;
-    for (std::size_t at = 0; at < piece.size();) {
-      const std::size_t size = utf8::decode(piece, at).size;
-      const double here = best[at].score;
-      bool single = false;
-      const auto offer = [&](std::size_t length, TokenId id, double score) {
-        Best& target = best[at + length];
-        if (target.begin == kNowhere || here + score > target.score)
-          target = {here + score, at, id};
-      };
-      trie_.prefixes(piece.substr(at), [&](std::size_t length, TokenId id) {
-        offer(length, id, scores_[static_cast<std::size_t>(id)]);
-        single = single || length == size;
-      });
-      if (!single) offer(size, kUnknownToken, unknown_score_);
-      at += size;
-    }
-    std::vector<std::pair<std::size_t, TokenId>> path;  // Begin of each token, backwards.
-    for (std::size_t end = piece.size(); end > 0; end = best[end].begin) {
-      path.emplace_back(best[end].begin, best[end].id);
-    }
-    bool previous_unknown = false;
-    for (std::size_t i = path.size(); i-- > 0;) {
-      const std::size_t end = i == 0 ? piece.size() : path[i - 1].first;
-      const TokenId id = path[i].second;
-      if (id != kUnknownToken) {
-        out.push_back(id);
-      } else if (all_bytes_) {
-        encode_bytes(piece.substr(path[i].first, end - path[i].first), out);
-      } else if (unknown_ && !(previous_unknown && fuse_unknown_)) {
-        out.push_back(*unknown_);
-      }
-      previous_unknown = id == kUnknownToken;
+    if (single_precision_) {
+      encode_summing<float>(piece, out);
+    } else {
+      encode_summing<double>(piece, out);
     }
   }
 
@@ -68,6 +33,7 @@ class Unigram final : public PieceModel {
   Status build(const Vocabulary& v) {
     unknown_ = v.unknown;
     fuse_unknown_ = v.fuse_unknown;
+    single_precision_ = v.symbols_by_score;
     byte_ids_.fill(-1);
     if (v.byte_fallback) byte_ids_ = byte_tokens(v);
     all_bytes_ =
@@ -89,6 +55,54 @@ class Unigram final : public PieceModel {
   }
 
  private:
+  /// SentencePiece keeps sums in float and the package in double; near-ties come out by that.
+  template <class Sum>
+  void encode_summing(std::string_view piece, std::vector<TokenId>& out) const {
+    struct Best {
+      Sum score = 0;
+      std::size_t begin = kNowhere;
+      TokenId id = kUnknownToken;
+    };
+    std::vector<Best> best(piece.size() + 1);  // By end of token.
+    best[0].begin = 0;
+    for (std::size_t at = 0; at < piece.size();) {
+      const std::size_t size = utf8::decode(piece, at).size;
+      const Sum here = best[at].score;
+      bool single = false;
+      const auto offer = [&](std::size_t length, TokenId id, double score) {
+        Best& target = best[at + length];
+        const double sum = score + static_cast<double>(here);
+        if (target.begin == kNowhere || sum > static_cast<double>(target.score)) {
+          target = {static_cast<Sum>(sum), at, id};
+        }
+      };
+      trie_.prefixes(piece.substr(at), [&](std::size_t length, TokenId id) {
+        offer(length, id, scores_[static_cast<std::size_t>(id)]);
+        single = single || length == size;
+      });
+      if (!single)
+        offer(size, kUnknownToken, static_cast<double>(static_cast<Sum>(unknown_score_)));
+      at += size;
+    }
+    std::vector<std::pair<std::size_t, TokenId>> path;  // Begin of each token, backwards.
+    for (std::size_t end = piece.size(); end > 0; end = best[end].begin) {
+      path.emplace_back(best[end].begin, best[end].id);
+    }
+    bool previous_unknown = false;
+    for (std::size_t i = path.size(); i-- > 0;) {
+      const std::size_t end = i == 0 ? piece.size() : path[i - 1].first;
+      const TokenId id = path[i].second;
+      if (id != kUnknownToken) {
+        out.push_back(id);
+      } else if (all_bytes_) {
+        encode_bytes(piece.substr(path[i].first, end - path[i].first), out);
+      } else if (unknown_ && !(previous_unknown && fuse_unknown_)) {
+        out.push_back(*unknown_);
+      }
+      previous_unknown = id == kUnknownToken;
+    }
+  }
+
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   static constexpr TokenId kUnknownToken = -1;
 
@@ -99,6 +113,7 @@ class Unigram final : public PieceModel {
   bool all_bytes_ = false;
   std::optional<TokenId> unknown_;
   bool fuse_unknown_ = true;
+  bool single_precision_ = false;
 };
 
 }  // namespace
