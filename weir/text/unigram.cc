@@ -71,17 +71,14 @@ class Unigram final : public PieceModel {
       bool single = false;
       const auto offer = [&](std::size_t length, TokenId id, double score) {
         Best& target = best[at + length];
-        const double sum = score + static_cast<double>(here);
-        if (target.begin == kNowhere || sum > static_cast<double>(target.score)) {
-          target = {static_cast<Sum>(sum), at, id};
-        }
+        const Sum sum = static_cast<Sum>(score) + here;
+        if (target.begin == kNowhere || sum > target.score) target = {sum, at, id};
       };
       trie_.prefixes(piece.substr(at), [&](std::size_t length, TokenId id) {
         offer(length, id, scores_[static_cast<std::size_t>(id)]);
         single = single || length == size;
       });
-      if (!single)
-        offer(size, kUnknownToken, static_cast<double>(static_cast<Sum>(unknown_score_)));
+      if (!single) offer(size, kUnknownToken, unknown_score_);
       at += size;
     }
     std::vector<std::pair<std::size_t, TokenId>> path;  // Begin of each token, backwards.
