@@ -68,8 +68,9 @@ void Ledger::trim_cache() {
   while (pool_.cached() > options_.max_cached && tree_.evict_one()) ++stats_.evicted_pages;
 }
 
-std::uint32_t Ledger::cached_tokens(Namespace space, std::span<const TokenId> prompt) const {
-  if (!options_.prefix_cache) return 0;
+Ledger::Match Ledger::match(Namespace space, std::span<const TokenId> prompt) const {
+  Match found;
+  if (!options_.prefix_cache) return found;
   const auto tokens = cacheable(prompt);
   NodeId tip = kNoNode;
   std::size_t page = 0;
@@ -77,11 +78,12 @@ std::uint32_t Ledger::cached_tokens(Namespace space, std::span<const TokenId> pr
     const NodeId next = tree_.find(space, tip, page_of(tokens, page));
     if (next == kNoNode) break;
     tip = next;
+    found.held_pages += pool_.references(tree_.page(next)) > 0;
   }
-  std::uint32_t found = static_cast<std::uint32_t>(page) * kPageTokens;
-  if (found < tokens.size()) {
+  found.tokens = static_cast<std::uint32_t>(page) * kPageTokens;
+  if (found.tokens < tokens.size()) {
     const auto partial = tree_.find_partial(space, tip, page_of(tokens, page));
-    if (partial.tokens >= options_.min_copied_tokens) found += partial.tokens;
+    if (partial.tokens >= options_.min_copied_tokens) found.tokens += partial.tokens;
   }
   return found;
 }
@@ -123,19 +125,23 @@ std::uint32_t Ledger::open(SequenceId id, Namespace space, std::uint8_t priority
   return found;
 }
 
+bool Ledger::tail_is_shared(const Sequence& s) const {
+  if (s.pages.size() <= s.published) return false;
+  const PageId tail = s.pages.back();
+  return pool_.references(tail) > 1 || pool_.remembered(tail);
+}
+
 std::uint32_t Ledger::pages_needed(SequenceId id, std::uint32_t positions) const {
   const Sequence& s = at(id);
   const auto want = ceil_div<std::uint32_t>(positions, kPageTokens);
   const auto have = static_cast<std::uint32_t>(s.pages.size());
-  // The page that will be written next must be this sequence's alone.
-  const bool shared_tail = have > s.published && pool_.references(s.pages.back()) > 1;
-  return (want > have ? want - have : 0) + (shared_tail ? 1 : 0);
+  return (want > have ? want - have : 0) + (tail_is_shared(s) ? 1 : 0);
 }
 
 bool Ledger::reserve(SequenceId id, std::uint32_t positions) {
   if (pages_needed(id, positions) > available()) return false;
   Sequence& s = at(id);
-  if (s.pages.size() > s.published && pool_.references(s.pages.back()) > 1) {
+  if (tail_is_shared(s)) {
     const PageId own = *take_page();
     copy(s.pages.back(), own, kPageTokens);
     drop(s.pages.back());
@@ -145,9 +151,17 @@ bool Ledger::reserve(SequenceId id, std::uint32_t positions) {
   return true;
 }
 
-void Ledger::fork(SequenceId from, SequenceId to) {
+void Ledger::fork(SequenceId from, SequenceId to, std::uint32_t positions) {
   WEIR_CHECK(!sequences_.contains(to), "a sequence opens once");
-  Sequence child = at(from);
+  const Sequence& parent = at(from);
+  const auto shared = ceil_div<std::uint32_t>(positions, kPageTokens);
+  WEIR_CHECK(shared <= parent.pages.size(), "only pages that exist are shared");
+  Sequence child;
+  child.space = parent.space;
+  child.priority = parent.priority;
+  child.pages.assign(parent.pages.begin(), parent.pages.begin() + shared);
+  child.published = std::min(parent.published, positions / kPageTokens);
+  if (child.published > 0) child.tip = tree_.node_of(child.pages[child.published - 1]);
   for (PageId page : child.pages) hold(page);
   sequences_.emplace(to, std::move(child));
 }

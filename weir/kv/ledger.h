@@ -52,9 +52,12 @@ class Ledger {
  public:
   explicit Ledger(const LedgerOptions& options);
 
-  /// How many of the prompt's tokens are in memory; changes nothing. Never all: one token at least
-  /// is computed.
-  [[nodiscard]] std::uint32_t cached_tokens(Namespace space, std::span<const TokenId> prompt) const;
+  struct Match {
+    std::uint32_t tokens = 0;      ///< In memory. Never all of a prompt: one at least is computed.
+    std::uint32_t held_pages = 0;  ///< Full pages of them that others hold: sharing takes no room.
+  };
+  /// What open() would find; changes nothing.
+  [[nodiscard]] Match match(Namespace space, std::span<const TokenId> prompt) const;
 
   /// Begins a sequence with what the cache has of its prompt; returns the tokens that need no
   /// prefill.
@@ -69,8 +72,9 @@ class Ledger {
   /// Pages that can be had: free ones and cached ones.
   [[nodiscard]] std::uint32_t available() const { return pool_.free() + pool_.cached(); }
 
-  /// A second sequence that shares every page of the first (n > 1 answers to one prompt).
-  void fork(SequenceId from, SequenceId to);
+  /// A second sequence that shares the pages of the first `positions` (n > 1 answers to one
+  /// prompt). REQUIRES: `positions` of `from` have been computed.
+  void fork(SequenceId from, SequenceId to, std::uint32_t positions);
 
   /// `tokens` up to `computed` positions have their keys and values: full pages become shareable.
   void publish(SequenceId id, std::span<const TokenId> tokens, std::uint32_t computed);
@@ -102,6 +106,8 @@ class Ledger {
   };
   [[nodiscard]] const Sequence& at(SequenceId id) const;
   [[nodiscard]] Sequence& at(SequenceId id);
+  /// Whether the page that will be written next is somebody else's too.
+  [[nodiscard]] bool tail_is_shared(const Sequence& s) const;
   [[nodiscard]] std::optional<PageId> take_page();
   void hold(PageId page);
   void drop(PageId page);

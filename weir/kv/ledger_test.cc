@@ -34,7 +34,7 @@ TEST(Ledger, TheSecondRequestOfAPromptPrefillsOneTokenOnly) {
   Ledger ledger({.pages = 16});
   const auto prompt = count_from(0, 52);
   EXPECT_EQ(serve(ledger, 1, kHere, prompt), 0U);
-  EXPECT_EQ(ledger.cached_tokens(kHere, prompt), 51U);
+  EXPECT_EQ(ledger.match(kHere, prompt).tokens, 51U);
   EXPECT_EQ(serve(ledger, 2, kHere, prompt), 51U);
   EXPECT_EQ(ledger.pool().held(), 0U);
 }
@@ -64,7 +64,7 @@ TEST(Ledger, AForkCopiesTheSharedTailBeforeItWrites) {
   const auto prompt = count_from(0, 20);
   ledger.open(SequenceId{1}, kHere, 1, prompt);
   ASSERT_TRUE(ledger.reserve(SequenceId{1}, 20));
-  ledger.fork(SequenceId{1}, SequenceId{2});
+  ledger.fork(SequenceId{1}, SequenceId{2}, 20);
   EXPECT_EQ(ledger.pool().held(), 2U);
   EXPECT_EQ(ledger.pages_needed(SequenceId{2}, 21), 1U);
   ASSERT_TRUE(ledger.reserve(SequenceId{2}, 21));
@@ -100,9 +100,9 @@ TEST(Ledger, EvictionTakesLowPriorityFirstThenTheLeastRecentlyUsed) {
   serve_one(2, 100, 1);
   serve_one(3, 200, 1);
   serve_one(4, 300, 1);  // Needs a page: 100 goes, although 0 is older.
-  EXPECT_GT(ledger.cached_tokens(kHere, count_from(0, 17)), 0U);
-  EXPECT_EQ(ledger.cached_tokens(kHere, count_from(100, 17)), 0U);
-  EXPECT_GT(ledger.cached_tokens(kHere, count_from(200, 17)), 0U);
+  EXPECT_GT(ledger.match(kHere, count_from(0, 17)).tokens, 0U);
+  EXPECT_EQ(ledger.match(kHere, count_from(100, 17)).tokens, 0U);
+  EXPECT_GT(ledger.match(kHere, count_from(200, 17)).tokens, 0U);
   ledger.check();
 }
 
@@ -180,7 +180,7 @@ TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
         for (std::uint32_t i = 0; i < length; ++i)
           s.append(static_cast<TokenId>((r[2] >> 8) % 5 == 0 && i > 18 ? i % 3 : 0));
         const SequenceId id{next_id++};
-        const auto expected = ledger.cached_tokens(s.space, s.tokens);
+        const auto expected = ledger.match(s.space, s.tokens).tokens;
         s.computed = ledger.open(id, s.space, static_cast<std::uint8_t>(r[3] >> 16 & 1), s.tokens);
         arena.carry_out(ledger.copies());
         ledger.copies_done();
@@ -211,8 +211,9 @@ TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
     } else if (what == 5) {
       if (live.size() < 6) {
         const auto& [id, s] = *pick();
-        ledger.fork(SequenceId{id}, SequenceId{next_id});
         Live copy = s;
+        copy.computed = s.computed == 0 ? 0 : r[2] % (s.computed + 1);
+        ledger.fork(SequenceId{id}, SequenceId{next_id}, copy.computed);
         live.emplace(next_id++, std::move(copy));
       }
     } else {

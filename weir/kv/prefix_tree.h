@@ -48,6 +48,7 @@ class PrefixTree {
   NodeId insert(Namespace space, NodeId parent, std::span<const TokenId> tokens, PageId page,
                 std::uint8_t priority);
 
+  [[nodiscard]] NodeId node_of(PageId page) const { return node_of_[index(page)]; }
   [[nodiscard]] PageId page(NodeId node) const { return nodes_[at(node)].page; }
   /// Marks as used now; the higher priority of the two stays.
   void touch(NodeId node, std::uint8_t priority);
