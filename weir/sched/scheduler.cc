@@ -360,7 +360,8 @@ void Scheduler::admit(Instant now, StepPlan& plan) {
 
 bool Scheduler::forks(const Sequence& s) const {
   const Sequence* leader = leader_of(s);
-  return leader != nullptr && leader->running;
+  // A leader that was pre-empted may be running again and not yet have its prompt back.
+  return leader != nullptr && leader->running && leader->computed + 1 >= s.request.prompt.size();
 }
 
 Held Scheduler::obstacle(const Sequence& s) const {
