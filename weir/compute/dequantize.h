@@ -6,6 +6,7 @@
 /// Thread safety: pure functions.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "weir/spec/dtype.h"

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -18,13 +17,14 @@
 #include "weir/base/ids.h"
 #include "weir/base/result.h"
 #include "weir/model/sampler.h"
+#include "weir/sys/clock.h"
 
 namespace weir::engine {
 
 enum class FinishReason : std::uint8_t {
   kStop,       ///< An end-of-generation token, or a stop token of the request.
   kLength,     ///< max_tokens, or the context is full.
-  kCancelled,  ///< The reader left.
+  kCancelled,  ///< The reader left, or the engine is going down.
   kError,      ///< `error` says why; this request only.
 };
 
@@ -35,13 +35,13 @@ struct Timings {
   std::chrono::nanoseconds decode{0};   ///< From the first token to the last.
   std::uint32_t prompt_tokens = 0;
   std::uint32_t cached_tokens = 0;
-  std::uint32_t answer_tokens = 0;
+  std::uint32_t answer_tokens = 0;  ///< Those put; the end token that stops an answer is not.
   [[nodiscard]] std::chrono::nanoseconds ttft() const { return queue + prefill; }
 };
 
 struct TokenEvent {
   TokenId token = 0;
-  float logprob = 0.0F;
+  float logprob = 0.0F;                  ///< Only when asked for.
   std::vector<model::TokenLogprob> top;  ///< Only when asked for.
 };
 
@@ -55,17 +55,21 @@ class TokenStream {
  public:
   /// `on_ready` is called (from the engine's thread, at most once per step, must not block) when
   /// events have come; the reader then calls take(). May be empty for blocking readers.
-  explicit TokenStream(std::function<void()> on_ready = {});
+  /// `clock`, if any, tells when cancel() came, and outlives the stream.
+  explicit TokenStream(std::function<void()> on_ready = {}, const sys::Clock* clock = nullptr);
 
   // Reader.
   /// Appends what has come; never blocks. The finish, once: after the last token.
   [[nodiscard]] std::optional<Finish> take(std::vector<TokenEvent>& events);
   /// Blocks until something has come or `timeout` passed.
   void wait(std::chrono::milliseconds timeout);
-  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  /// The first call counts; a finished stream does not care.
+  void cancel();
 
   // Writer.
-  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  /// REQUIRES: cancelled() and a clock.
+  [[nodiscard]] sys::Clock::TimePoint cancelled_at() const;
   void put(TokenEvent event);
   void finish(Finish finish);
   /// Tells the reader; the engine calls it once a step.
@@ -73,6 +77,9 @@ class TokenStream {
 
  private:
   const std::function<void()> on_ready_;
+  const sys::Clock* const clock_;
+  std::atomic<bool> cancelling_{false};  // Decides which cancel() is the first.
+  sys::Clock::TimePoint cancelled_at_;   // Written once, before cancelled_.
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable ready_;

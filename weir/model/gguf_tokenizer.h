@@ -1,6 +1,8 @@
 #pragma once
 
 /// tokenizer.ggml.* metadata of a GGUF file as a text::Vocabulary.
+/// Models: gpt2 (byte-level BPE, cut as tokenizer.ggml.pre says), llama (SentencePiece BPE), t5
+/// (SentencePiece unigram), bert (WordPiece).
 /// Thread safety: pure functions.
 
 #include "weir/base/result.h"

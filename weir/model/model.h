@@ -55,6 +55,8 @@ class Model {
   [[nodiscard]] const ModelShape& shape() const;
   [[nodiscard]] const ModelOptions& options() const;  ///< With context filled in.
   [[nodiscard]] compute::KvShape kv_shape() const;
+  /// What load() allocated: the plan's weights + activations + tables.
+  [[nodiscard]] std::uint64_t bytes() const;
 
   /// One step over the batch: writes K and V of every row into the arena, returns logits
   /// [sum of logit_rows, vocabulary] in batch order, valid until the next call. Allocates nothing.

@@ -3,15 +3,24 @@
 /// Chooses the next token of one sequence from its logits.
 ///
 /// A pure function of (logits, params, history, seed, position): randomness is philox(seed,
-/// position), so a seed reproduces whatever else is in the batch. The vocabulary is never sorted:
-/// one pass finds the maximum, one compresses the candidates that can matter, only those are
-/// ordered. No allocation after construction. Thread safety: none; one object per sequence.
+/// position), so a seed reproduces whatever else is in the batch. Filters apply in the order of
+/// spec/sampling.h, each to the distribution renormalised over what the one before it left; ties go
+/// to the lower id. A logit of -infinity is a token that cannot be chosen; a NaN or +infinity
+/// anywhere, or nothing but -infinity, fails the choice.
+///
+/// The vocabulary is never sorted: one pass finds the maximum, one sums, one collects the tokens
+/// that can matter; only among those is the boundary found, by selection. When the collected tokens
+/// turn out not to hold the whole nucleus, the net is widened, so the result is exact. Nothing is
+/// allocated after construction. Thread safety: none; one Sampler per sequence, one
+/// SamplerWorkspace per thread.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weir/base/ids.h"
+#include "weir/model/logit_scan.h"
 #include "weir/spec/sampling.h"
 
 namespace weir::model {
@@ -21,15 +30,40 @@ struct TokenLogprob {
   float logprob = 0.0F;
 };
 
-struct Sampled {
-  TokenId token = -1;  ///< -1: the logits hold a NaN or no finite value; the request must fail.
-  float logprob =
-      0.0F;  ///< Natural log of its probability under the raw logits (temperature 1, unpenalised).
+struct Logprobs {
+  float chosen = 0.0F;
+  std::vector<TokenLogprob> top;  ///< Best first, ties to the lower id.
+};
+
+class SamplerWorkspace;
+
+/// Natural logs of probabilities under the raw logits (temperature 1, nothing penalised or
+/// filtered): of `chosen` and of the `count` most likely tokens. REQUIRES: no NaN, a finite
+/// maximum.
+[[nodiscard]] Logprobs logprobs(std::span<const float> logits, TokenId chosen, std::size_t count,
+                                SamplerWorkspace& workspace);
+
+/// What choosing needs that is as large as the vocabulary: 24 bytes a token, shared by all
+/// sequences that one thread samples for.
+class SamplerWorkspace {
+ public:
+  explicit SamplerWorkspace(std::int32_t vocabulary);
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  friend class Sampler;
+  friend Logprobs logprobs(std::span<const float>, TokenId, std::size_t, SamplerWorkspace&);
+  std::vector<float> adjusted_;        ///< [vocabulary] logits after bias, penalties and bans.
+  std::vector<Candidate> candidates_;  ///< [vocabulary]
+  std::vector<double> sums_;           ///< [ceil(vocabulary / kScanBlock)]
 };
 
 class Sampler {
  public:
-  /// REQUIRES: params validated, seed drawn. `max_answer` bounds the history of penalties.
+  /// Below this a temperature is 0, as in vLLM: 1 / temperature would leave the range of a float.
+  static constexpr float kGreedyTemperature = 1e-5F;
+
+  /// REQUIRES: params validated. `max_tokens` bounds the prompt and answer tokens it will be shown.
   Sampler(const SamplingParams& params, std::uint64_t seed, std::int32_t vocabulary,
           std::size_t max_tokens);
 
@@ -37,13 +71,16 @@ class Sampler {
   void saw_prompt(std::span<const TokenId> tokens);
   void saw_answer(TokenId token);
 
-  /// `logits` [vocabulary] are changed in place by bias and penalties (and restored).
-  /// `position` is the index of the answer token to choose, 0 for the first.
-  [[nodiscard]] Sampled sample(std::span<float> logits, std::uint64_t position);
+  /// `position` is the index of the answer token to choose, 0 for the first; `banned` tokens are
+  /// not chosen. Absent when the logits are not numbers: the request must fail.
+  [[nodiscard]] std::optional<TokenId> sample(std::span<const float> logits, std::uint64_t position,
+                                              SamplerWorkspace& workspace,
+                                              std::span<const TokenId> banned = {}) const;
 
-  /// The `count` most likely tokens under raw logits, best first. `count` <= 20.
-  void top_logprobs(std::span<const float> logits, std::size_t count,
-                    std::vector<TokenLogprob>& out) const;
+  /// The tokens with a chance at `position` and their probabilities; what sample() draws from, for
+  /// tests.
+  [[nodiscard]] std::vector<std::pair<TokenId, double>> distribution(
+      std::span<const float> logits, SamplerWorkspace& workspace) const;
 
  private:
   struct Seen {
@@ -51,12 +88,20 @@ class Sampler {
     std::uint32_t in_answer;
     bool in_prompt;
   };
+  struct Kept;
+  [[nodiscard]] std::span<const float> adjust(std::span<const float> logits,
+                                              std::span<const TokenId> banned,
+                                              SamplerWorkspace& workspace) const;
+  [[nodiscard]] Kept filter(std::span<const float> logits, float max,
+                            SamplerWorkspace& workspace) const;
+  Seen* find_or_add(TokenId token);
+
   SamplingParams params_;
   std::uint64_t seed_;
-  std::vector<Seen> seen_;
+  bool penalises_;
+  std::vector<Seen> seen_;  ///< In order of first sight; capacity reserved.
   std::vector<std::uint32_t>
-      seen_at_;  ///< [vocabulary] index + 1 into seen_, only when a penalty is set.
-  std::vector<TokenLogprob> candidates_;
+      table_;  ///< Open addressing by token: index + 1 into seen_; a power of two.
 };
 
 }  // namespace weir::model

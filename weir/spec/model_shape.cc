@@ -50,17 +50,29 @@ Status validate(const ModelShape& s) {
            "rope factors",
            fmt::format("{} RoPE factors for {} rotated pairs", s.rope.frequency_divisors.size(),
                        s.rope.dims / 2)));
+  WEIR_TRY_STATUS(
+      must(s.rope.long_frequency_divisors.empty() ||
+               (s.rope.long_frequency_divisors.size() == s.rope.dims / 2 &&
+                s.rope.frequency_divisors.size() == s.rope.dims / 2 && s.rope.original_context > 0),
+           "rope factors",
+           fmt::format(
+               "{} long and {} short RoPE factors for {} rotated pairs over {} original positions",
+               s.rope.long_frequency_divisors.size(), s.rope.frequency_divisors.size(),
+               s.rope.dims / 2, s.rope.original_context)));
   WEIR_TRY_STATUS(positive("rope theta", s.rope.theta));
   WEIR_TRY_STATUS(positive("rope local theta", s.rope.local_theta));
   WEIR_TRY_STATUS(positive("rope position scale", s.rope.position_scale));
   WEIR_TRY_STATUS(positive("rope magnitude", s.rope.magnitude));
   for (float divisor : s.rope.frequency_divisors) WEIR_TRY_STATUS(positive("rope factor", divisor));
+  for (float divisor : s.rope.long_frequency_divisors)
+    WEIR_TRY_STATUS(positive("rope factor", divisor));
   WEIR_TRY_STATUS(positive("norm epsilon", s.norm_epsilon));
   WEIR_TRY_STATUS(positive("attention scale", s.attention_scale));
   WEIR_TRY_STATUS(positive("embedding scale", s.embedding_scale));
   WEIR_TRY_STATUS(positive("logit scale", s.logit_scale));
-  WEIR_TRY_STATUS(must(s.attention_soft_cap >= 0 && s.logit_soft_cap >= 0, "soft cap",
-                       "a soft cap cannot be negative"));
+  WEIR_TRY_STATUS(must(std::isfinite(s.attention_soft_cap) && s.attention_soft_cap >= 0 &&
+                           std::isfinite(s.logit_soft_cap) && s.logit_soft_cap >= 0,
+                       "soft cap", "a soft cap must be a number, and not negative"));
   WEIR_TRY_STATUS(must(s.window == 0 ? s.local_layer.empty() : s.local_layer.size() == s.layers,
                        "window", "the sliding-window pattern does not name every layer"));
   return {};

@@ -29,6 +29,12 @@ struct RopeShape {
   bool scale_local_layers =
       false;  ///< Whether position_scale applies to sliding-window layers too.
   std::vector<float> frequency_divisors;  ///< [dims / 2] or empty: Llama 3 and LongRoPE factors.
+  /// [dims / 2] or empty: LongRoPE's second set, which takes the place of frequency_divisors when
+  /// the model is loaded for more than original_context positions. Chosen once, at load, for all
+  /// requests: choosing by the length reached so far would change the meaning of keys already
+  /// cached.
+  std::vector<float> long_frequency_divisors;
+  std::uint32_t original_context = 0;  ///< 0 unless long_frequency_divisors is set.
   float magnitude = 1.0F;  ///< Multiplies cos and sin (YaRN, LongRoPE attention factor).
 };
 
@@ -64,7 +70,7 @@ struct ModelShape {
   bool qk_norm = false;        ///< RMS norm of each q and k head before RoPE (Qwen 3, Gemma 3).
   bool post_norms = false;     ///< Norms after attention and MLP, before the residual (Gemma 2, 3).
   bool qkv_bias = false;       ///< Qwen 2.
-  bool output_bias = false;
+  bool output_bias = false;    ///< On the attention output.
 
   [[nodiscard]] std::uint32_t q_width() const { return heads * head_dim; }
   [[nodiscard]] std::uint32_t kv_width() const { return kv_heads * head_dim; }

@@ -13,6 +13,10 @@
 namespace weir::sys {
 namespace {
 
+// Opening a pipe to read waits for a writer, unless told not to; for regular files the flag means
+// nothing.
+constexpr int kReadOnly = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -49,7 +53,7 @@ Result<std::size_t> regular_size(int fd, const std::string& path) {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(path.c_str(), kReadOnly));
   if (fd.get() < 0) return os_error(path);
   WEIR_TRY(const std::size_t size, regular_size(fd.get(), path));
   MappedFile file;
@@ -79,7 +83,7 @@ void MappedFile::release() const {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(path.c_str(), kReadOnly));
   if (fd.get() < 0) return os_error(path);
   WEIR_TRY(const std::size_t size, regular_size(fd.get(), path));
   if (size > max_bytes) {

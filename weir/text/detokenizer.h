@@ -3,7 +3,8 @@
 /// Tokens to text as they come, O(1) a token: bytes that do not yet make a character are held back,
 /// never re-decoded and never shown broken. A byte sequence that can no longer become a character
 /// comes out as U+FFFD. What all push() and the final finish() return, joined, is
-/// utf8::sanitize(tokenizer.decode(all tokens)).
+/// utf8::sanitize(tokenizer.decode(all tokens)); with after_text, of the same bytes with the first
+/// token written as in the middle of a text.
 /// Thread safety: none; one object per stream. The tokenizer must outlive it.
 
 #include <string>

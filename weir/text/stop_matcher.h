@@ -2,6 +2,10 @@
 
 /// Finds the first of several stop strings in a stream of text, across any cuts, holding back only
 /// the suffix that may yet become one (Aho-Corasick; O(1) amortised a byte).
+///
+/// The law: the stop string that is completed first in stream order wins; of several completed by
+/// the same byte, the longest (of equals, the first given). Joined, all text that comes out is the
+/// stream up to where that stop string begins, however the stream was cut.
 /// Thread safety: none; one object per stream.
 
 #include <string>

@@ -17,7 +17,9 @@ namespace weir::text {
 
 enum class TokenizerKind : std::uint8_t {
   kByteBpe,    ///< GPT-2 style: bytes as printable characters, merges by rank.
-  kScoredBpe,  ///< SentencePiece BPE: merges by token score, byte fallback (Llama 2, Gemma).
+  kCharBpe,    ///< tokenizer.json's BPE over characters, merges by rank (Llama 2, Gemma).
+  kScoredBpe,  ///< SentencePiece BPE: merges by token score, byte fallback (Llama 2, Gemma in
+               ///< GGUF).
   kUnigram,    ///< SentencePiece unigram: best path by score (T5, XLM-R).
   kWordPiece,  ///< BERT: longest match in words, "##" continuations.
 };
@@ -27,37 +29,90 @@ enum class TokenKind : std::uint8_t {
   kControl,      ///< Never matched in user text, never shown: <|im_start|>, <eos>.
   kUserDefined,  ///< Matched whole before anything else, in any text, and shown.
   kByte,         ///< "<0x0A>": one raw byte.
-  kUnknown,
-  kUnused,
+  kUnknown,      ///< Stands for what the vocabulary cannot write; never shown.
+  kUnused,       ///< Merged through, never emitted (SentencePiece).
 };
 
 struct VocabularyToken {
   std::string text;  ///< As stored in the file (byte-BPE: in the printable alphabet).
-  float score = 0.0F;
+  double score = 0.0;
   TokenKind kind = TokenKind::kNormal;
-  bool strip_left =
-      false;  ///< Swallow white space before / after the token (tokenizer.json lstrip, rstrip).
-  bool strip_right = false;
+  bool strip_left = false;   ///< Swallow white space before the token (tokenizer.json lstrip).
+  bool strip_right = false;  ///< The same after it (rstrip).
+  bool single_word = false;  ///< Only between non-word characters.
+  bool normalized = false;   ///< A kUserDefined token looked for after normalisation, not before.
+};
+
+/// One step of turning text into the text a model was trained on, applied in order to each stretch
+/// of text between added tokens.
+struct NormalizerStep {
+  enum class Kind : std::uint8_t {
+    kNfc,
+    kNfd,
+    kNfkc,
+    kNfkd,
+    kLowercase,
+    kStripAccents,    ///< Drops every mark (category M).
+    kBert,            ///< clean_text, chinese_spaces, strip_accents, lowercase, in this order.
+    kPrepend,         ///< `content` before a stretch that is not empty (Llama's dummy prefix).
+    kReplace,         ///< Each literal `pattern` becomes `content`.
+    kReplacePattern,  ///< Each match of the regular expression becomes `content`.
+    kStrip,           ///< White space at the ends: `left`, `right`.
+    kNmt,             ///< SentencePiece's control-character rules.
+    kCharsMap,        ///< SentencePiece's precompiled map; `pattern` holds its bytes (charsmap.h).
+    kCollapseSpaces,  ///< SentencePiece's remove_extra_whitespaces.
+  };
+  Kind kind = Kind::kNfc;
+  std::string pattern;
+  std::string content;
+  bool left = false;
+  bool right = false;
+  bool clean_text = false;
+  bool chinese_spaces = false;
+  bool strip_accents = false;
+  bool lowercase = false;
+};
+
+/// One step of cutting normalised text into the pieces a model encodes one by one; each step cuts
+/// what the one before left.
+struct SplitStep {
+  enum class Kind : std::uint8_t {
+    kPattern,      ///< Cuts at the matches of a regular expression.
+    kPrefixSpace,  ///< Puts a space before a piece that does not begin with one (ByteLevel).
+    kMetaspace,    ///< " " becomes U+2581, one is put before as `prefix` says, cuts before each.
+  };
+  enum class Behavior : std::uint8_t {
+    kIsolated,            ///< Matches and the gaps between them are all pieces.
+    kRemoved,             ///< Only the gaps are.
+    kMergedWithPrevious,  ///< A match belongs to the gap before it.
+    kMergedWithNext,
+    kContiguous,  ///< Adjacent matches are one piece.
+  };
+  enum class Prefix : std::uint8_t { kNever, kFirst, kAlways };
+  Kind kind = Kind::kPattern;
+  std::string pattern;  ///< In the reference's dialect; Pattern::compile translates.
+  Behavior behavior = Behavior::kIsolated;
+  bool invert = false;              ///< Matches and gaps change places.
+  Prefix prefix = Prefix::kAlways;  ///< kMetaspace; kFirst: only at the start of the whole text.
+  bool cut = true;                  ///< kMetaspace: whether it cuts at all.
 };
 
 struct Vocabulary {
   TokenizerKind kind = TokenizerKind::kByteBpe;
-  std::vector<VocabularyToken> tokens;  ///< By id.
-  std::vector<std::pair<std::string, std::string>>
-      merges;  ///< By rank; byte BPE, or tokenizer.json BPE.
+  std::vector<VocabularyToken> tokens;                      ///< By id.
+  std::vector<std::pair<std::string, std::string>> merges;  ///< By rank; kByteBpe and kCharBpe.
 
-  /// Pre-tokenisation, byte BPE: PCRE2 patterns applied in order, each splitting what the one
-  /// before left ("isolated": matches and the gaps between them are both kept as pieces).
-  std::vector<std::string> split_patterns;
+  std::vector<NormalizerStep> normalizer;
+  std::vector<SplitStep> splits;
 
-  std::string
-      normalizer;  ///< "", "nfc", "nfkc" or "bert" (clean, CJK spaces, lower, strip accents).
-  bool lowercase = false;          ///< For "bert".
-  bool strip_accents = false;      ///< For "bert".
-  bool add_space_prefix = false;   ///< SentencePiece's dummy prefix.
-  bool escape_whitespace = false;  ///< " " becomes U+2581 before and is restored after.
-  bool byte_fallback = false;
-  bool ignore_merges = false;  ///< A piece that is a whole token needs no merging (Llama 3).
+  bool byte_fallback = false;       ///< What has no token becomes kByte tokens.
+  bool fuse_unknown = true;         ///< A run of unknown characters is one unknown token.
+  bool ignore_merges = false;       ///< A piece that is a whole token needs no merging (Llama 3).
+  bool strip_prefix = false;        ///< decode() drops one space at the very start (SentencePiece).
+  bool meta_space = false;          ///< U+2581 in a token is shown as a space.
+  std::string continuation = "##";  ///< kWordPiece: how a token that continues a word begins.
+  std::uint32_t max_word_characters = 100;  ///< kWordPiece: a longer word is unknown.
+  bool clean_up = false;  ///< kWordPiece: decode() joins punctuation to the word before it.
 
   std::optional<TokenId> bos, eos, unknown, pad, separator, classifier;
   bool add_bos = false;

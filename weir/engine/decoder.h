@@ -1,0 +1,31 @@
+#pragma once
+
+/// The model as the engine sees it: a batch of rows in, logits out. Narrow, so that the engine can
+/// be driven by a script (engine/scripted_decoder.h) as well as by a model
+/// (engine/model_decoder.h). Thread safety: forward() from one thread at a time, the engine's; the
+/// facts from any.
+
+#include <cstdint>
+#include <span>
+
+#include "weir/model/batch.h"
+
+namespace weir::engine {
+
+struct DecoderFacts {
+  std::int32_t vocabulary = 0;
+  std::uint32_t context = 0;   ///< Positions one sequence may have.
+  std::uint32_t max_rows = 0;  ///< Of one forward pass.
+  std::uint32_t kv_pages = 0;  ///< Page ids are 0 .. kv_pages - 1.
+};
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  [[nodiscard]] virtual const DecoderFacts& facts() const = 0;
+
+  /// As model::Model::forward: [sum of logit_rows, vocabulary], valid until the next call.
+  [[nodiscard]] virtual std::span<const float> forward(const model::Batch& batch) = 0;
+};
+
+}  // namespace weir::engine

@@ -1,0 +1,28 @@
+#pragma once
+
+/// A loaded model with the arena its pages live in.
+/// Thread safety: as Decoder.
+
+#include <memory>
+
+#include "weir/compute/kv_arena.h"
+#include "weir/engine/decoder.h"
+#include "weir/model/model.h"
+
+namespace weir::engine {
+
+class ModelDecoder final : public Decoder {
+ public:
+  /// `kv_pages` 0: enough for one full context.
+  ModelDecoder(std::unique_ptr<model::Model> model, std::uint32_t kv_pages);
+
+  [[nodiscard]] const DecoderFacts& facts() const override { return facts_; }
+  [[nodiscard]] std::span<const float> forward(const model::Batch& batch) override;
+
+ private:
+  std::unique_ptr<model::Model> model_;
+  DecoderFacts facts_;
+  compute::KvArena arena_;
+};
+
+}  // namespace weir::engine

@@ -1,0 +1,54 @@
+#include "weir/model/budget.h"
+
+#include <fmt/format.h>
+
+namespace weir::model {
+namespace {
+
+double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+}  // namespace
+
+std::string describe(const BytePlan& plan) {
+  std::string out;
+  const auto line = [&out](std::string_view what, std::uint64_t bytes, std::string_view note) {
+    out +=
+        fmt::format("{:<12} {:>10.1f} MiB{}{}\n", what, mib(bytes), note.empty() ? "" : "  ", note);
+  };
+  line("weights", plan.weights, "packed");
+  line("activations", plan.activations, "scratch and logits of one step");
+  line("tables", plan.tables, "RoPE");
+  line("KV cache", plan.kv_per_page * plan.kv_pages,
+       fmt::format("{} pages of {:.1f} KiB, {} tokens each", plan.kv_pages,
+                   static_cast<double>(plan.kv_per_page) / 1024, kPageTokens));
+  line("total", plan.total(), "");
+  return out;
+}
+
+std::uint64_t kv_pages_that_fit(const BytePlan& plan, std::uint64_t available) {
+  const std::uint64_t model = plan.weights + plan.activations + plan.tables;
+  if (available <= model || plan.kv_per_page == 0) return 0;
+  return (available - model) / plan.kv_per_page;
+}
+
+Status check_budget(const BytePlan& plan, std::uint64_t available) {
+  if (plan.total() <= available) return {};
+  const std::uint64_t pages = kv_pages_that_fit(plan, available);
+  const std::string advice =
+      pages == 0
+          ? "the model alone does not fit: take a smaller one or free memory"
+          : fmt::format(
+                "{} tokens of KV cache would fit: lower the context or the number of sequences",
+                pages * kPageTokens);
+  return fail(Code::kExhausted,
+              fmt::format("not enough memory: weights {:.1f} + activations {:.1f} + tables {:.1f} "
+                          "+ KV cache {:.1f} "
+                          "({} pages of {:.1f} KiB) = {:.1f} MiB, but {:.1f} MiB are available; {}",
+                          mib(plan.weights), mib(plan.activations), mib(plan.tables),
+                          mib(plan.kv_per_page * plan.kv_pages), plan.kv_pages,
+                          static_cast<double>(plan.kv_per_page) / 1024, mib(plan.total()),
+                          mib(available), advice),
+              "memory");
+}
+
+}  // namespace weir::model

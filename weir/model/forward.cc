@@ -1,0 +1,199 @@
+#include "weir/model/forward.h"
+
+#include <algorithm>
+
+#include "weir/base/check.h"
+#include "weir/compute/attention.h"
+
+namespace weir::model {
+
+using compute::ActivationKind;
+
+Forward::Forward(const ModelShape& shape, const Weights& weights, const compute::RopeTable& rope,
+                 const compute::RopeTable& local_rope, Workspace& work, const Batch& batch,
+                 const compute::KvArena& arena)
+    : shape_(shape),
+      weights_(weights),
+      rope_(rope),
+      local_rope_(local_rope),
+      work_(work),
+      arena_(arena),
+      qkv_width_(shape.q_width() + 2 * shape.kv_width()) {
+  for (const SequenceRows& sequence : batch.sequences) {
+    const auto rows = static_cast<std::uint32_t>(sequence.tokens.size());
+    WEIR_CHECK(rows > 0 && sequence.logit_rows <= rows,
+               "a sequence without rows, or with more logits than rows");
+    WEIR_CHECK(all_rows_ + sequence.tokens.size() <= work_.places.size(),
+               "more rows than the model was loaded for");
+    WEIR_CHECK(kept_rows_ + sequence.logit_rows <= work_.kept.size(),
+               "more logit rows than the model was loaded for");
+    WEIR_CHECK((sequence.first_position + rows - 1) / kPageTokens < sequence.pages.size(),
+               "the pages do not cover the rows");
+    compute::AttentionRows attention{work_.qkv.data() + std::size_t{all_rows_} * qkv_width_,
+                                     work_.mixed.data() + std::size_t{all_rows_} * shape.q_width(),
+                                     qkv_width_,
+                                     shape.q_width(),
+                                     rows,
+                                     sequence.first_position,
+                                     sequence.pages};
+    work_.attention[sequences_++] = attention;
+    if (sequence.logit_rows > 0) {
+      const std::uint32_t skipped = rows - sequence.logit_rows;
+      attention.q += std::size_t{skipped} * qkv_width_;
+      attention.out = work_.mixed.data() + std::size_t{kept_rows_} * shape.q_width();
+      attention.rows = sequence.logit_rows;
+      attention.first_position += skipped;
+      work_.last_attention[kept_sequences_++] = attention;
+      for (std::uint32_t i = skipped; i < rows; ++i) work_.kept[kept_rows_++] = all_rows_ + i;
+    }
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      const TokenId token = sequence.tokens[i];
+      WEIR_CHECK(token >= 0 && static_cast<std::uint32_t>(token) < shape.vocabulary,
+                 "a token outside the vocabulary");
+      const std::uint32_t position = sequence.first_position + i;
+      work_.places[all_rows_++] = {token, position, sequence.pages[position / kPageTokens],
+                                   position % kPageTokens};
+    }
+  }
+}
+
+void Forward::run(const Team& team) {
+  embed(team);
+  for (std::uint32_t i = 0; i < shape_.layers; ++i) {
+    store_keys_and_values(team, i);
+    const std::uint32_t rows = finished_rows(i);
+    if (rows == 0)
+      return;  // Mid-prompt: the last layer's keys and values were all that was wanted.
+    attention_block(team, i, rows);
+    mlp_block(team, weights_.layers()[i], rows);
+  }
+  head(team);
+}
+
+void Forward::embed(const Team& team) {
+  const compute::Share mine = team.share(all_rows_);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) {
+    const std::span<float> x = row_of(work_.residual, row, shape_.width);
+    weights_.embed(static_cast<std::uint32_t>(work_.places[row].token), x);
+    if (shape_.embedding_scale != 1.0F) compute::scale(shape_.embedding_scale, x);
+  }
+}
+
+void Forward::norm_and_prepare(const Team& team, std::size_t rows, std::span<const float> norm,
+                               const compute::Linear& next) {
+  const compute::Share mine = team.share(rows);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) {
+    compute::rms_norm(row_of(work_.residual, row, shape_.width), norm, shape_.norm_epsilon,
+                      row_of(work_.normed, row, shape_.width));
+  }
+  team.barrier();
+  work_.activations.prepare(team, work_.normed.data(), rows, shape_.width, shape_.width,
+                            next.wants(ActivationKind::kInt8));
+  team.barrier();
+}
+
+void Forward::add_to_residual(std::size_t row, std::span<const float> bias,
+                              std::span<const float> post_norm) {
+  const std::span<float> y = row_of(work_.projected, row, shape_.width);
+  if (!bias.empty()) compute::add(bias, y);
+  if (!post_norm.empty()) compute::rms_norm(y, post_norm, shape_.norm_epsilon, y);
+  compute::add(y, row_of(work_.residual, row, shape_.width));
+}
+
+void Forward::rotate_and_store(std::size_t row, std::uint32_t layer, const Layer& weights) {
+  const std::span<float> qkv = row_of(work_.qkv, row, qkv_width_);
+  const std::size_t head_dim = shape_.head_dim;
+  if (!weights.qkv_bias.empty()) compute::add(weights.qkv_bias, qkv);
+  if (shape_.qk_norm) {
+    for (std::size_t head = 0; head < shape_.heads + shape_.kv_heads; ++head) {
+      const std::span<float> x = qkv.subspan(head * head_dim, head_dim);
+      compute::rms_norm(x, head < shape_.heads ? weights.q_norm : weights.k_norm,
+                        shape_.norm_epsilon, x);
+    }
+  }
+  const RowPlace& place = work_.places[row];
+  const compute::RopeTable& table = shape_.is_local(layer) ? local_rope_ : rope_;
+  float* k = qkv.data() + shape_.q_width();
+  // q and k lie side by side, so one call turns all their heads.
+  compute::rope(shape_.rope, table.cosines(place.position), table.sines(place.position),
+                shape_.heads + shape_.kv_heads, shape_.head_dim, qkv.data());
+  arena_.write(layer, place.page, place.slot, k, k + shape_.kv_width());
+}
+
+void Forward::keep_logit_rows() {
+  for (std::size_t i = 0; i < kept_rows_; ++i) {
+    // Rows are kept in order, so each moves forward over rows already moved or dropped.
+    const std::span<float> from = row_of(work_.residual, work_.kept[i], shape_.width);
+    if (work_.kept[i] != i)
+      std::ranges::copy(from, row_of(work_.residual, i, shape_.width).begin());
+  }
+}
+
+void Forward::store_keys_and_values(const Team& team, std::uint32_t layer) {
+  const Layer& weights = weights_.layers()[layer];
+  norm_and_prepare(team, all_rows_, weights.attention_norm, weights.qkv);
+  compute::matmul(team, weights.qkv, work_.activations, work_.qkv.data(), qkv_width_);
+  team.barrier();
+  const compute::Share mine = team.share(all_rows_);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) rotate_and_store(row, layer, weights);
+  team.barrier();
+}
+
+void Forward::attention_block(const Team& team, std::uint32_t layer, std::uint32_t rows) {
+  const Layer& weights = weights_.layers()[layer];
+  const bool last = layer + 1 == shape_.layers;
+  if (last && team.index() == 0)
+    keep_logit_rows();  // Nobody reads residuals until the next barrier.
+  const compute::AttentionShape shape{layer, shape_.heads, shape_.attention_scale,
+                                      shape_.attention_soft_cap,
+                                      shape_.is_local(layer) ? shape_.window : 0};
+  compute::attend(team, arena_, shape,
+                  last ? std::span(work_.last_attention).first(kept_sequences_)
+                       : std::span(work_.attention).first(sequences_));
+  team.barrier();
+  product(team, rows, weights.out, work_.mixed.data(), shape_.q_width(), shape_.q_width());
+  const compute::Share mine = team.share(rows);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) {
+    add_to_residual(row, weights.out_bias, weights.post_attention_norm);
+  }
+}
+
+void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t rows) {
+  const std::size_t mlp = shape_.mlp_width;
+  norm_and_prepare(team, rows, weights.mlp_norm, weights.gate_up);
+  compute::matmul(team, weights.gate_up, work_.activations, work_.gate_up.data(), 2 * mlp);
+  team.barrier();
+  const compute::Share mine = team.share(rows);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) {
+    const std::span<float> gate = work_.gate_up.span().subspan(row * 2 * mlp, mlp);
+    compute::gated(shape_.activation, gate, work_.gate_up.span().subspan(row * 2 * mlp + mlp, mlp),
+                   gate);
+  }
+  team.barrier();
+  product(team, rows, weights.down, work_.gate_up.data(), mlp, 2 * mlp);
+  for (std::size_t row = mine.begin; row < mine.end; ++row)
+    add_to_residual(row, {}, weights.post_mlp_norm);
+}
+
+void Forward::product(const Team& team, std::uint32_t rows, const compute::Linear& w,
+                      const float* x, std::uint64_t columns, std::uint64_t stride) {
+  work_.activations.prepare(team, x, rows, columns, stride, w.wants(ActivationKind::kInt8));
+  team.barrier();
+  compute::matmul(team, w, work_.activations, work_.projected.data(), shape_.width);
+  team.barrier();
+}
+
+void Forward::head(const Team& team) {
+  const std::size_t vocabulary = shape_.vocabulary;
+  norm_and_prepare(team, kept_rows_, weights_.output_norm(), weights_.head());
+  compute::matmul(team, weights_.head(), work_.activations, work_.logits.data(), vocabulary);
+  if (shape_.logit_scale == 1.0F && shape_.logit_soft_cap == 0.0F) return;
+  team.barrier();
+  const compute::Share mine =
+      team.share(kept_rows_ * vocabulary, compute::kAlignment / sizeof(float));
+  const std::span<float> logits = work_.logits.span().subspan(mine.begin, mine.end - mine.begin);
+  if (shape_.logit_scale != 1.0F) compute::scale(shape_.logit_scale, logits);
+  if (shape_.logit_soft_cap != 0.0F) compute::soft_cap(shape_.logit_soft_cap, logits);
+}
+
+}  // namespace weir::model
