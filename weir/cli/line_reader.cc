@@ -177,8 +177,12 @@ LineReader::~LineReader() = default;
 
 LineReader::Line LineReader::edited_line(const char* prompt) {
   Editor& e = *editor_;
-  // Codes between two \1 take no room on the line.
-  e.prompt = terminal_.colours() ? L"\1\x1b[36m\1" + wide(prompt) + L"\1\x1b[0m\1" : wide(prompt);
+  e.prompt = wide(prompt);
+  if (terminal_.colours()) {
+    // Codes between two \1 take no room on the line. libedit drops those at the very end of a
+    // prompt, so the colour ends before the last space.
+    e.prompt = L"\1\x1b[36m\1" + e.prompt.substr(0, e.prompt.size() - 1) + L"\1\x1b[0m\1 ";
+  }
   e.interrupted = false;
   std::fputs("\x1b[?2004h", stdout);  // Pastes come marked, so that their newlines send nothing.
   std::fflush(stdout);

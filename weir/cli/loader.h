@@ -28,6 +28,7 @@ struct LoadOptions {
   std::string memory;           ///< "2GiB"; empty: what the machine has free.
   std::string kv_type = "f16";  ///< f16 or f32.
   bool quiet = false;           ///< No progress, no plan.
+  bool brief = false;           ///< No plan: only work that takes time is shown.
 };
 
 /// Declares the flags that both commands share.

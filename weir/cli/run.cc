@@ -42,8 +42,7 @@ Result<int> run(RunOptions options) {
   if (!options.prompt && !at_terminal) {
     WEIR_TRY(options.prompt, read_prompt_from_input());
   }
-  // Into a pipe goes the answer; a person sees the model load.
-  options.load.quiet = options.load.quiet || !at_terminal;
+  options.load.brief = !options.verbose;
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   const std::int32_t vocabulary = loaded->engine->facts().vocabulary;
   if (!options.raw && loaded->opened.chat_template == nullptr) {

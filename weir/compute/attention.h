@@ -34,7 +34,9 @@ struct AttentionShape {
   std::uint32_t window = 0;  ///< 0 is none.
 };
 
-/// The team shares the (sequence, row, KV head) work. K and V of all rows are already in the arena.
+/// The team shares the (sequence, row, KV head, positions) work, in its scratch. K and V of all
+/// rows are already in the arena. All workers call it; the caller's barrier comes before `out` is
+/// read and before the scratch is used again.
 void attend(const ThreadPool::Team& team, const KvArena& arena, const AttentionShape& shape,
             std::span<const AttentionRows> sequences);
 

@@ -31,13 +31,17 @@ class KvArena {
   [[nodiscard]] static std::uint64_t bytes_per_page(
       const KvShape& shape);  ///< Over all layers, K and V.
 
+  /// Elements between the rows of V.
+  [[nodiscard]] static std::uint64_t value_stride(const KvShape& shape);
+
   KvArena(const KvShape& shape, std::uint32_t pages);
 
   [[nodiscard]] const KvShape& shape() const { return shape_; }
   [[nodiscard]] std::uint32_t pages() const { return pages_; }
   [[nodiscard]] std::uint64_t bytes() const { return storage_.bytes(); }
 
-  /// The record of (layer, page, head): K [head_dim, 16] then V [16, head_dim], in shape().type.
+  /// The record of (layer, page, head): K [head_dim, 16] then V [16, value_stride], in
+  /// shape().type.
   [[nodiscard]] std::byte* record(std::uint32_t layer, PageId page, std::uint32_t head) const;
 
   /// Stores one position's keys and values of every KV head.

@@ -71,7 +71,7 @@ class Linear {
 /// use).
 class Activations {
  public:
-  /// Room for `max_rows` x `columns`; allocates once, here.
+  /// Room for `max_rows` x `columns` elements in any shape; allocates once, here.
   Activations(std::uint64_t max_rows, std::uint64_t columns);
 
   /// Quantises rows x columns floats (leading dimension `stride`). Keeps a view of `x` for kF32.
@@ -83,7 +83,8 @@ class Activations {
   std::uint64_t rows = 0, columns = 0, stride = 0;
   AlignedBuffer<std::int8_t> codes;  ///< [max_rows, columns]
   AlignedBuffer<float> scales;       ///< [max_rows, columns / 32]: x ~ scale * code
-  AlignedBuffer<float> sums;         ///< [max_rows, columns / 32]: scale * sum of the block's codes
+  AlignedBuffer<float> scaled_sums;  ///< [max_rows, columns / 32]: scale * sum of the block's codes
+  AlignedBuffer<std::int32_t> code_sums;  ///< [max_rows, columns / 16]: sums of 16 codes
 };
 
 /// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and the team's share of n.

@@ -5,13 +5,15 @@
 /// costs about 45 us in a virtual machine, more than a layer), and yield while spinning, so that a
 /// busy neighbour on a core slows a step down by its share and no more.
 ///
+/// While it runs, subnormal numbers are flushed to zero in every worker, the caller included.
 /// Results never depend on the number of workers: every output element is computed whole by one
 /// worker. Thread safety: run() from one thread at a time, the owner.
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
+#include <type_traits>
 
 namespace weir::compute {
 
@@ -37,10 +39,15 @@ class ThreadPool {
   /// What a running function sees of its team.
   class Team {
    public:
+    static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
+
     [[nodiscard]] std::size_t index() const { return index_; }
     [[nodiscard]] std::size_t workers() const { return workers_; }
     /// All workers wait here for each other; writes before it are seen after it.
     void barrier() const;
+    /// kScratchBytes per worker, shared by the team and aligned to a cache line; what it holds ends
+    /// with the next function that uses it.
+    [[nodiscard]] std::span<std::byte> scratch() const;
     [[nodiscard]] Share share(std::size_t count, std::size_t grain = 1) const {
       return share_of(count, index_, workers_, grain);
     }

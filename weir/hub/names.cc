@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weir/base/utf8.h"
-#include "weir/hub/checksum.h"
+#include "weir/hub/internal/checksum.h"
 
 namespace weir::hub {
 namespace {
@@ -22,8 +22,8 @@ bool is_word(char c) {
 
 /// The hub's own rule for an owner or a repository (validate_repo_id of its client).
 bool is_repo_part(std::string_view part) {
-  return !part.empty() && part.size() <= 96 && std::ranges::all_of(part, is_word) && part.front() != '-' &&
-         part.front() != '.' && part.back() != '-' && part.back() != '.' &&
+  return !part.empty() && part.size() <= 96 && std::ranges::all_of(part, is_word) &&
+         part.front() != '-' && part.front() != '.' && part.back() != '-' && part.back() != '.' &&
          part.find("--") == std::string_view::npos && part.find("..") == std::string_view::npos;
 }
 
@@ -48,7 +48,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) {
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1])) {
         row[j] = std::min(row[j], before[j - 2] + 1);
       }
     }
@@ -61,18 +62,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string HubReference::text() const {
-  return fmt::format("hf:{}{}{}{}{}", repo, file.empty() ? "" : ":", file, revision == "main" ? "" : "@",
-                     revision == "main" ? "" : revision);
+  std::string out = "hf:" + repo;
+  if (!file.empty()) out += ":" + file;
+  // An '@' in the file's name would otherwise be read as the revision's.
+  if (revision != "main" || file.contains('@')) out += "@" + revision;
+  return out;
 }
 
 bool is_hub_reference(std::string_view model) { return model.starts_with(kScheme); }
 
 Result<HubReference> parse_hub_reference(std::string_view model) {
   const auto bad = [&](std::string_view why) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("{}: {}; write hf:OWNER/REPO, hf:OWNER/REPO:FILE or hf:OWNER/REPO:FILE@REVISION",
-                            utf8::sanitize(model.substr(0, 200)), why),
-                "model");
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format(
+            "{}: {}; write hf:OWNER/REPO, hf:OWNER/REPO:FILE or hf:OWNER/REPO:FILE@REVISION",
+            escape_controls(model.substr(0, 200)), why),
+        "model");
   };
   std::string_view rest = model.substr(std::min(kScheme.size(), model.size()));
   HubReference reference;
@@ -92,7 +98,8 @@ Result<HubReference> parse_hub_reference(std::string_view model) {
   }
   if (rest.starts_with(':')) {
     reference.file = rest.substr(1);
-    if (const auto status = check_relative_path(reference.file); !status) return bad(status.error().message);
+    if (const auto status = check_relative_path(reference.file); !status)
+      return bad(status.error().message);
   }
   return reference;
 }
@@ -109,7 +116,8 @@ Status check_relative_path(std::string_view path) {
   for (std::string_view rest = path; true;) {
     const auto end = std::min(rest.find('/'), rest.size());
     const std::string_view part = rest.substr(0, end);
-    if (part.empty() || part == "." || part == "..") return bad("a part of it is empty, \".\" or \"..\"");
+    if (part.empty() || part == "." || part == "..")
+      return bad("a part of it is empty, \".\" or \"..\"");
     if (part.size() > 255) return bad("a part of it is longer than 255 bytes");
     if (++parts > 16) return bad("it has more than 16 parts");
     const auto hostile = [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F || c == '\\'; };
@@ -133,7 +141,8 @@ std::string escape_controls(std::string_view text) {
 }
 
 std::string as_file_name(std::string_view text) {
-  if (!text.empty() && text.size() <= 128 && text.front() != '.' && std::ranges::all_of(text, is_word)) {
+  if (!text.empty() && text.size() <= 128 && text.front() != '.' &&
+      std::ranges::all_of(text, is_word)) {
     return std::string(text);
   }
   return sha256_hex(text);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The names a pull meets: hub references written by people, file names sent by a peer, and the nearest
-/// name to a mistyped one. A name that passes here is safe to join to a folder of ours.
+/// The names a pull meets: hub references written by people, file names sent by a peer, and the
+/// nearest name to a mistyped one. A name that passes here is safe to join to a folder of ours.
 /// Thread safety: pure functions.
 
 #include <span>
@@ -28,10 +28,12 @@ struct HubReference {
 [[nodiscard]] Result<HubReference> parse_hub_reference(std::string_view model);
 
 /// A relative path whose parts are plain names: not empty, not "." or "..", no control byte, no
-/// backslash, valid UTF-8, at most 255 bytes a part, 16 parts and 1024 bytes. kCorrupt otherwise (a peer said it).
+/// backslash, valid UTF-8, at most 255 bytes a part, 16 parts and 1024 bytes. kCorrupt otherwise (a
+/// peer said it).
 [[nodiscard]] Status check_relative_path(std::string_view path);
 
-/// For messages: `text` as valid UTF-8 without control bytes, so that a peer cannot drive a terminal.
+/// For messages: `text` as valid UTF-8 without control bytes, so that a peer cannot drive a
+/// terminal.
 [[nodiscard]] std::string escape_controls(std::string_view text);
 
 /// A name that is a file name as it stands, or else its SHA-256: for etags and revisions.
@@ -39,6 +41,7 @@ struct HubReference {
 
 /// The candidate closest in edit distance (swaps of neighbours count once, case does not count), or
 /// empty when none is near enough to be what was meant.
-[[nodiscard]] std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
+[[nodiscard]] std::string_view nearest(std::string_view name,
+                                       std::span<const std::string_view> candidates);
 
 }  // namespace weir::hub

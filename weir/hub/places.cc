@@ -43,7 +43,8 @@ Result<std::chrono::milliseconds> idle_time(std::chrono::milliseconds usual) {
   if (!text) return usual;
   int seconds = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-  if (error != std::errc{} || end != text->data() + text->size() || seconds < 1 || seconds > 86'400) {
+  if (error != std::errc{} || end != text->data() + text->size() || seconds < 1 ||
+      seconds > 86'400) {
     return fail(Code::kInvalidArgument,
                 "HF_HUB_DOWNLOAD_TIMEOUT must be a whole number of seconds from 1 to 86400",
                 "HF_HUB_DOWNLOAD_TIMEOUT");
@@ -51,7 +52,7 @@ Result<std::chrono::milliseconds> idle_time(std::chrono::milliseconds usual) {
   return std::chrono::seconds(seconds);
 }
 
-Result<std::string> endpoint() {
+Result<std::string> endpoint_of_environment() {
   std::string text = sys::environment("HF_ENDPOINT").value_or(kPublicHub);
   while (text.ends_with('/')) text.pop_back();
   if (const auto url = http::parse_url(text); !url) {
@@ -68,7 +69,7 @@ Result<Places> Places::from_environment() {
   Places places;
   places.cache = sys::environment("WEIR_CACHE").value_or(cache + "/weir");
   places.hugging_face_cache = sys::environment("HF_HUB_CACHE").value_or(home + "/hub");
-  WEIR_TRY(places.endpoint, endpoint());
+  WEIR_TRY(places.endpoint, endpoint_of_environment());
   places.token = token_of(home);
   places.offline = is_true("HF_HUB_OFFLINE");
   WEIR_TRY(places.idle, idle_time(places.idle));

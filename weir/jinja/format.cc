@@ -197,8 +197,10 @@ class Percent {
     }
     const bool one = !argument_.is(Kind::kTuple);
     const std::size_t given = one ? 1 : argument_.items().size();
-    if (!named_ && used_ < given &&
-        !(one && (argument_.is(Kind::kDict) || argument_.is(Kind::kList)))) {
+    // Python takes whatever has [] for a mapping, whose values need not all be used.
+    const bool mapping = argument_.is(Kind::kDict) || argument_.is(Kind::kList) ||
+                         argument_.is(Kind::kRange) || argument_.is(Kind::kUndefined);
+    if (used_ < given && !mapping) {
       return type_error("not all arguments converted during string formatting");
     }
     return std::move(out_);
@@ -244,7 +246,6 @@ class Percent {
       }
       if (end >= text_.size()) return type_error("incomplete format key");
       name_ = text_.substr(at_, end - at_);
-      named_ = true;
       at_ = end + 1;
     }
     Spec spec;
@@ -351,7 +352,6 @@ class Percent {
   const Value& argument_;
   std::size_t at_ = 0;
   std::size_t used_ = 0;
-  bool named_ = false;
   std::optional<std::string_view> name_;
   Text out_;
 };

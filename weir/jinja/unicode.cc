@@ -371,7 +371,7 @@ std::vector<Text> split_spaces(const Text& text, std::int64_t limit) {
     skip(true);
     if (i == view.size()) return out;
     if (limit >= 0 && static_cast<std::int64_t>(out.size()) >= limit) {
-      out.push_back(strip(text.slice(i, view.size() - i), Side::kRight));
+      out.push_back(text.slice(i, view.size() - i));
       return out;
     }
     const std::size_t from = i;
@@ -392,7 +392,7 @@ std::vector<Text> rsplit_spaces(const Text& text, std::int64_t limit) {
     while (end > 0 && space_before(end)) --end;
     if (end == 0) break;
     if (static_cast<std::int64_t>(out.size()) >= limit) {
-      out.push_back(strip(text.slice(0, offsets[end]), Side::kLeft));
+      out.push_back(text.slice(0, offsets[end]));
       break;
     }
     std::size_t begin = end;

@@ -189,6 +189,7 @@ Status read_sentencepiece(const format::ModelFile& file, Vocabulary& v, Tokenize
     // SentencePiece looks for its user-defined symbols in escaped text.
     token.normalized = token.kind == TokenKind::kUserDefined;
   }
+  v.symbols_by_score = t5;
   v.add_bos = !t5;
   v.add_eos = t5;
   return {};

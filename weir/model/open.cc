@@ -112,10 +112,11 @@ Result<SamplingParams> read_sampling(const format::ModelFile& file, std::int32_t
 /// token.
 std::uint64_t fingerprint_of(const format::ModelFile& file, const ModelShape& shape) {
   constexpr std::size_t kSample = 4096;
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
   const auto add = [&state](const void* data, std::size_t size) {
-    XXH3_64bits_update(&state, data, size);
+    XXH3_64bits_update(state.get(), data, size);
   };
   const auto add_text = [&](std::string_view text) {
     const std::uint64_t size = text.size();
@@ -134,7 +135,7 @@ std::uint64_t fingerprint_of(const format::ModelFile& file, const ModelShape& sh
     add(tensor.data.data(), head);
     add(tensor.data.data() + (tensor.data.size() - head), head);
   }
-  return XXH3_64bits_digest(&state);
+  return XXH3_64bits_digest(state.get());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class ByteBpe final : public PieceModel {
     std::vector<std::uint32_t> symbols;
     symbols.reserve(bytes.size());
     for (const char c : bytes) {
-      // Without a token for the byte and without an unknown token the reference drops the byte too.
+      // A byte with no token is dropped, as by the reference (SmolLM2 lacks 21, such as 0x04).
       const std::uint32_t id = byte_ids_[static_cast<std::uint8_t>(c)];
       if (id != MergeTable::kNone) symbols.push_back(id);
     }
@@ -48,7 +48,10 @@ class ByteBpe final : public PieceModel {
     };
     const TokenIndex index(stored, is_piece);
 
-    byte_ids_.fill(v.unknown ? static_cast<std::uint32_t>(*v.unknown) : MergeTable::kNone);
+    // Some files name a control token as the unknown one (<|endoftext|>); text must not become it.
+    const bool has_unknown =
+        v.unknown && v.tokens[static_cast<std::size_t>(*v.unknown)].kind != TokenKind::kControl;
+    byte_ids_.fill(has_unknown ? static_cast<std::uint32_t>(*v.unknown) : MergeTable::kNone);
     for (int byte = 0; byte < 256; ++byte) {
       const auto id = index.find(alphabet_from_bytes(std::string(1, static_cast<char>(byte))));
       if (id) byte_ids_[static_cast<std::size_t>(byte)] = static_cast<std::uint32_t>(*id);

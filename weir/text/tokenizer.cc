@@ -118,7 +118,8 @@ class PipelineTokenizer final : public Tokenizer {
     const bool prepend = vocabulary_.kind == TokenizerKind::kCharBpe;
     for (std::size_t id = 0; id < vocabulary_.tokens.size(); ++id) {
       const VocabularyToken& token = vocabulary_.tokens[id];
-      if (token.kind != TokenKind::kControl && token.kind != TokenKind::kUserDefined) continue;
+      const bool symbol = token.kind == TokenKind::kUserDefined && !vocabulary_.symbols_by_score;
+      if (token.kind != TokenKind::kControl && !symbol) continue;
       if (token.normalized && token.kind == TokenKind::kUserDefined && !normalizer_.empty() &&
           utf8::find_invalid(token.text) == std::string::npos) {
         normalized_texts.push_back(normalizer_.apply(token.text, prepend));

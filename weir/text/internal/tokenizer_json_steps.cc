@@ -211,7 +211,8 @@ Status add_split(const json::value& value, int depth, Splits& splits) {
     WEIR_TRY(const Behavior behavior, behavior_of(name.empty() ? "Isolated" : name));
     add(kPunctuation, behavior);
   } else if (type == "Whitespace") {
-    add(R"(\w+|[^\w\s]+)", Behavior::kRemoved, true);
+    // Rust's \w has the two joiners, Oniguruma's has not.
+    add(R"([\w\x{200c}\x{200d}]+|[^\w\s\x{200c}\x{200d}]+)", Behavior::kRemoved, true);
   } else if (type == "WhitespaceSplit") {
     add(kWhiteSpace, Behavior::kRemoved);
   } else if (type == "BertPreTokenizer") {

@@ -1,0 +1,191 @@
+// Kernels against this machine's own limits, measured in the same process and minute: matrix
+// products of SmolLM2-135M's shapes against the read bandwidth (one row) and the byte-product peak
+// (many rows), attention of one sequence, and the pool's barrier. Best of several rounds; a ratio,
+// not a number, is what compares between machines and days.
+//
+//     weir_kernels_bench [threads [type]]     (default 2, and a handful of types)
+
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "weir/base/random.h"
+#include "weir/compute/attention.h"
+#include "weir/compute/kernel_target.h"
+#include "weir/compute/linear.h"
+#include "weir/compute/thread_pool.h"
+
+namespace weir::compute {
+namespace {
+
+/// With one thread this thread's CPU time, which neighbours on the core do not stretch; else wall
+/// time.
+bool cpu_time = false;
+double now() {
+  timespec t{};
+  clock_gettime(cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+template <class F>
+double best_of(int rounds, F&& f) {
+  double best = 1e9;
+  for (int i = 0; i < rounds; ++i) {
+    const double start = now();
+    f();
+    best = std::min(best, now() - start);
+  }
+  return best;
+}
+
+/// GB/s of summing `bytes`, each worker a contiguous share.
+double read_bandwidth(ThreadPool& pool, std::uint64_t bytes) {
+  const AlignedBuffer<std::uint64_t> memory(bytes / 8);
+  std::vector<std::uint64_t> sums(pool.workers() * 16);
+  const double seconds = best_of(5, [&] {
+    pool.run([&](const ThreadPool::Team& team) {
+      const Share mine = team.share(memory.size(), 512);
+      std::uint64_t sum[8] = {};
+      for (std::size_t i = mine.begin; i + 8 <= mine.end; i += 8) {
+        for (std::size_t k = 0; k < 8; ++k) sum[k] += memory[i + k];
+      }
+      for (const std::uint64_t s : sum) sums[team.index() * 16] += s;
+    });
+  });
+  return static_cast<double>(bytes) / seconds / 1e9 + static_cast<double>(sums[0]) * 0.0;
+}
+
+/// Gop/s of maddubs + paddw, 12 chains: two operations for each of 32 products.
+__attribute__((target("avx2"))) void spin_products(std::uint64_t rounds) {
+  __m256i sums[12];
+  for (__m256i& s : sums) s = _mm256_setzero_si256();
+  __m256i u = _mm256_set1_epi8(3);
+  const __m256i x = _mm256_set1_epi8(1);
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (__m256i& s : sums) {
+      asm("" : "+x"(u));  // Or the product would be computed once.
+      s = _mm256_add_epi16(s, _mm256_maddubs_epi16(u, x));
+    }
+  }
+  for (__m256i& s : sums) asm volatile("" : "+x"(s));
+}
+double product_peak(ThreadPool& pool) {
+  constexpr std::uint64_t kRounds = 2'000'000;
+  const double seconds =
+      best_of(5, [&] { pool.run([&](const ThreadPool::Team&) { spin_products(kRounds); }); });
+  return static_cast<double>(pool.workers()) * kRounds * 12 * 64 / seconds / 1e9;
+}
+
+struct Layer {
+  std::uint64_t rows, columns;
+};
+// q+k+v, output, gate+up, down of SmolLM2-135M (width 576, 9 and 3 heads of 64, MLP 1536).
+constexpr Layer kLayers[] = {{960, 576}, {576, 576}, {3072, 576}, {576, 1536}};
+// The same volume with rows of whole K-quant blocks (Gemma-3-270M's widths are of this kind).
+constexpr Layer kLayersK[] = {{1024, 512}, {512, 512}, {3072, 512}, {512, 1536}};
+
+void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth, double peak) {
+  const bool k_quant = info(type).block_elements == 256;
+  std::vector<Linear> weights;
+  std::vector<std::byte> bytes;
+  double packed = 0.0;
+  double operations = 0.0;
+  for (int l = 0; l < layers; ++l) {
+    for (const Layer& shape : k_quant ? kLayersK : kLayers) {
+      bytes.resize(shape.rows * *row_bytes(type, shape.columns));
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::byte>(i * 37 % 32);  // Small halves.
+      const MatrixView view = {type, shape.rows, shape.columns, bytes};
+      weights.push_back(*Linear::pack(pool, std::span(&view, 1)));
+      packed += static_cast<double>(weights.back().bytes());
+      operations += 2.0 * static_cast<double>(shape.rows * shape.columns);
+    }
+  }
+  for (const std::uint64_t rows : {1, 6, 32, 128, 512}) {
+    Activations a(rows, 1536);
+    std::vector<float> x(rows * 1536);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(uniform(1, i) - 0.5);
+    AlignedBuffer<float> out(rows * 3072);
+    const double seconds = best_of(rows > 64 ? 3 : 7, [&] {
+      pool.run([&](const ThreadPool::Team& team) {
+        for (const Linear& w : weights) {
+          a.prepare(team, x.data(), rows, w.columns(), 1536, w.wants(ActivationKind::kInt8));
+          team.barrier();
+          matmul(team, w, a, out.data(), w.rows());
+          team.barrier();
+        }
+      });
+    });
+    const double gb = packed / seconds / 1e9;
+    const double gop = operations * static_cast<double>(rows) / seconds / 1e9;
+    fmt::print(
+        "{:7} {:4} rows  {:8.3f} ms  {:6.1f} GB/s ({:3.0f} % of read)  {:7.1f} Gop/s ({:3.0f} % of "
+        "peak)\n",
+        info(type).name, rows, seconds * 1e3, gb, 100 * gb / bandwidth, gop, 100 * gop / peak);
+  }
+}
+
+void bench_attention(ThreadPool& pool, std::uint32_t context, std::uint32_t rows) {
+  constexpr std::uint32_t kLayerCount = 30;
+  const KvShape shape = {.layers = kLayerCount, .kv_heads = 3, .head_dim = 64, .type = DType::kF16};
+  const std::uint32_t pages = (context + kPageTokens - 1) / kPageTokens;
+  const KvArena arena(shape, pages);
+  std::vector<float> kv(192, 0.25F);
+  for (std::uint32_t l = 0; l < kLayerCount; ++l) {
+    for (std::uint32_t p = 0; p < context; ++p)
+      arena.write(l, PageId{p / kPageTokens}, p % kPageTokens, kv.data(), kv.data());
+  }
+  std::vector<PageId> table;
+  for (std::uint32_t i = 0; i < pages; ++i) table.push_back(PageId{i});
+  std::vector<float> q(rows * 576UL, 0.01F);
+  std::vector<float> out(q.size());
+  const AttentionRows sequence = {q.data(), out.data(), 576, 576, rows, context - rows, table};
+  const double seconds = best_of(9, [&] {
+    pool.run([&](const ThreadPool::Team& team) {
+      for (std::uint32_t l = 0; l < kLayerCount; ++l) {
+        attend(team, arena, {.layer = l, .heads = 9, .scale = 0.125F}, std::span(&sequence, 1));
+        team.barrier();
+      }
+    });
+  });
+  fmt::print("attention {} rows at {} positions, 30 layers: {:.3f} ms\n", rows, context,
+             seconds * 1e3);
+}
+
+void run(std::size_t threads, std::string_view only) {
+  cpu_time = threads == 1;
+  ThreadPool pool(threads);
+  const double bandwidth = read_bandwidth(pool, 96'000'000);
+  const double peak = product_peak(pool);
+  fmt::print("{} threads, kernels for {}; read of 96 MB {:.1f} GB/s, maddubs peak {:.0f} Gop/s\n",
+             threads, kernel_target(), bandwidth, peak);
+  for (const DType type :
+       {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF16, DType::kF32}) {
+    if (!only.empty() && only != info(type).name) continue;
+    bench_products(pool, type, info(type).block_elements == 1 ? 8 : 30, bandwidth, peak);
+  }
+  for (const std::uint32_t context : {512, 2048}) bench_attention(pool, context, 1);
+  bench_attention(pool, 512, 128);
+  const double barriers = best_of(5, [&] {
+    pool.run([](const ThreadPool::Team& team) {
+      for (int i = 0; i < 10000; ++i) team.barrier();
+    });
+  });
+  fmt::print("barrier {:.0f} ns\n", barriers / 10000 * 1e9);
+}
+
+}  // namespace
+}  // namespace weir::compute
+
+int main(int argc, char** argv) {
+  std::size_t threads = 2;
+  if (argc > 1) std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), threads);
+  weir::compute::run(std::max<std::size_t>(threads, 1), argc > 2 ? argv[2] : "");
+  return 0;
+}

@@ -1,0 +1,166 @@
+#include "weir/cli/loader.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "weir/base/bytes.h"
+#include "weir/base/math.h"
+#include "weir/cli/progress_bar.h"
+#include "weir/hub/resolve.h"
+#include "weir/model/budget.h"
+#include "weir/sys/machine.h"
+
+namespace weir::cli {
+namespace {
+
+/// More workers than this on one step cost more in barriers than they bring.
+constexpr std::size_t kMaxThreads = 256;
+
+Result<std::size_t> worker_count(const LoadOptions& options) {
+  if (options.threads > kMaxThreads) {
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("--threads must be 1 to {}, but it is {}", kMaxThreads, options.threads),
+        "threads");
+  }
+  return options.threads > 0 ? options.threads : sys::usable_cores();
+}
+
+Result<DType> kv_type_of(const LoadOptions& options) {
+  if (options.kv_type == "f16") return DType::kF16;
+  if (options.kv_type == "f32") return DType::kF32;
+  return fail(Code::kInvalidArgument,
+              fmt::format("--kv-type must be f16 or f32, but it is '{}'", options.kv_type),
+              "kv-type");
+}
+
+/// Bytes the whole model may take: what the operator allows, or what the machine has free.
+Result<std::uint64_t> memory_allowed(const LoadOptions& options) {
+  if (options.memory.empty()) return sys::available_memory_bytes();
+  return parse_bytes(options.memory);
+}
+
+/// What is loaded: the plan, and the options it is for.
+struct Fit {
+  model::BytePlan plan;
+  model::ModelOptions options;
+};
+
+/// The largest context not above what was asked for that fits the memory. A context that the
+/// operator named is kept or refused; the model's own, often larger than anyone needs, is lowered.
+Result<Fit> fit_context(const model::OpenedModel& opened, const LoadOptions& options,
+                        DType kv_type) {
+  WEIR_TRY(const std::uint64_t allowed, memory_allowed(options));
+  if (options.context > opened.shape.context) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("--context {} is more than this model's {}", options.context,
+                            opened.shape.context),
+                "context");
+  }
+  Fit fit;
+  fit.options.max_rows = options.prefill_chunk;
+  fit.options.kv_type = kv_type;
+  fit.options.context = options.context > 0 ? options.context : opened.shape.context;
+  while (true) {
+    const auto pages = ceil_div(fit.options.context, kPageTokens);
+    WEIR_TRY(fit.plan, model::Model::plan(*opened.file, opened.shape, fit.options, pages));
+    const Status fits = model::check_budget(fit.plan, allowed);
+    if (fits) return fit;
+    const std::uint64_t possible = model::kv_pages_that_fit(fit.plan, allowed);
+    const auto lower =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, pages - 1)) * kPageTokens;
+    constexpr std::uint32_t kSmallestUseful = 512;
+    if (options.context > 0 || lower < kSmallestUseful) return std::unexpected(fits.error());
+    fit.options.context = lower;
+  }
+}
+
+Result<std::string> fetched(const std::string& model, const LoadOptions& options) {
+  ProgressBar bar(options.quiet);
+  hub::ResolveOptions resolve;
+  resolve.progress = [&bar](const hub::Progress& progress) { bar.show(progress); };
+  return hub::resolve(model, resolve);
+}
+
+/// A line redrawn on a terminal while weights are packed, gone when they are.
+std::function<void(std::uint64_t, std::uint64_t)> packing_progress(const LoadOptions& options) {
+  if (options.quiet || ::isatty(STDERR_FILENO) != 1) return {};
+  return [shown = std::uint64_t{101}](std::uint64_t done, std::uint64_t total) mutable {
+    const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
+    if (percent == shown) return;
+    shown = percent;
+    fmt::print(stderr, "\r\033[K");
+    if (percent < 100) fmt::print(stderr, "packing weights {:3} %", percent);
+    std::fflush(stderr);
+  };
+}
+
+/// "smollm2" stays; "/models/Some-Model.Q4_1.gguf" is "Some-Model.Q4_1"; "hf:owner/repo:file" is
+/// "owner/repo".
+std::string id_of(const std::string& model) {
+  if (model.starts_with("hf:")) return model.substr(3, model.find_first_of(":@", 3) - 3);
+  if (model.find_first_of("/.") == std::string::npos) return model;
+  std::filesystem::path path(model);
+  if (!path.has_filename()) path = path.parent_path();
+  const std::string name = path.filename().string();
+  for (const char* suffix : {".gguf", ".safetensors"}) {
+    if (name.ends_with(suffix))
+      return name.substr(0, name.size() - std::string_view(suffix).size());
+  }
+  return name;
+}
+
+}  // namespace
+
+void add_load_options(CLI::App& command, LoadOptions& options) {
+  command.add_option("--threads,-t", options.threads,
+                     "Kernel threads (default: the cores this process may use)");
+  command.add_option("--context,-c", options.context,
+                     "Positions of one conversation, prompt and answer (default: the model's own,\n"
+                     "or what fits the memory)");
+  command.add_option("--memory", options.memory,
+                     "What weights and caches may take, as in 2GiB (default: what is free)");
+  command.add_option("--kv-type", options.kv_type, "How keys and values are kept: f16 or f32")
+      ->capture_default_str();
+  command.add_option("--prefill-chunk", options.prefill_chunk, "Prompt tokens of one step")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+}
+
+Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const LoadOptions& options) {
+  WEIR_TRY(const std::size_t workers, worker_count(options));
+  WEIR_TRY(const DType kv_type, kv_type_of(options));
+  WEIR_TRY(const std::string path, fetched(model, options));
+
+  auto loaded = std::make_unique<Loaded>();
+  loaded->id = id_of(model);
+  WEIR_TRY(loaded->opened, model::open_model(path));
+  WEIR_TRY(const Fit fit, fit_context(loaded->opened, options, kv_type));
+  if (!options.quiet && !options.brief) {
+    if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {
+      fmt::print(stderr, "weir: context lowered from {} to {} positions to fit the memory\n",
+                 loaded->opened.shape.context, fit.options.context);
+    }
+    fmt::print(stderr, "{}\n", model::describe(fit.plan));
+  }
+  loaded->pool = std::make_unique<compute::ThreadPool>(workers);
+  WEIR_TRY(auto weights, model::Model::load(*loaded->opened.file, loaded->opened.shape, fit.options,
+                                            *loaded->pool, packing_progress(options)));
+  loaded->opened.file.reset();  // Everything is packed; the mapping is not needed any more.
+
+  engine::EngineOptions engine_options;
+  engine_options.context = fit.options.context;
+  engine_options.prefill_chunk = options.prefill_chunk;
+  engine_options.max_queue = options.max_queue;
+  engine_options.kv_pages = static_cast<std::uint32_t>(fit.plan.kv_pages);
+  loaded->engine = std::make_unique<engine::Engine>(
+      std::move(weights), loaded->opened.tokenizer->vocabulary().end_of_generation, loaded->clock,
+      engine_options);
+  return loaded;
+}
+
+}  // namespace weir::cli
