@@ -175,19 +175,25 @@ std::uint32_t Scheduler::token_budget(const StepPlan& plan) const {
   return std::min(std::max(budget, floor), options_.max_rows);
 }
 
-std::vector<SequenceId> Scheduler::running_by_right() const {
+policy::Priority Scheduler::rank(const Sequence& s, Instant now) const {
+  // Whoever has waited too long is served next, and must then not be sent away again by its class.
+  return now - s.arrived > options_.order.overdue_after ? policy::Priority::kCritical
+                                                        : s.request.priority;
+}
+
+std::vector<SequenceId> Scheduler::running_by_right(Instant now) const {
   std::vector<SequenceId> ids = running_;
-  std::sort(ids.begin(), ids.end(), [this](SequenceId a, SequenceId b) {
+  std::sort(ids.begin(), ids.end(), [&](SequenceId a, SequenceId b) {
     const Sequence& x = at(a);
     const Sequence& y = at(b);
-    if (x.request.priority != y.request.priority) return x.request.priority > y.request.priority;
+    if (rank(x, now) != rank(y, now)) return rank(x, now) > rank(y, now);
     return x.arrival_number < y.arrival_number;
   });
   return ids;
 }
 
 void Scheduler::place_decodes(Instant now, StepPlan& plan) {
-  for (SequenceId id : running_by_right()) {
+  for (SequenceId id : running_by_right(now)) {
     Sequence& s = at(id);
     if (!s.running || !s.decoding())
       continue;  // Pre-empted for one before it, or still in its prompt.
@@ -218,7 +224,7 @@ bool Scheduler::preempt_for(const Sequence& needy, std::uint64_t needy_arrival, 
     if (id == needy.request.id || in_plan) continue;
     policy::Candidate c;
     c.arrival_number = s.arrival_number;
-    c.priority = s.request.priority;
+    c.priority = rank(s, now);
     c.tokens = s.computed;
     for (PageId page : ledger_.table(id)) c.pages_gained += ledger_.pool().references(page) == 1;
     c.preemptions = s.preemptions;
@@ -229,8 +235,8 @@ bool Scheduler::preempt_for(const Sequence& needy, std::uint64_t needy_arrival, 
   }
   const policy::PreemptionCosts costs{
       seconds(cost_.estimate({options_.max_chunk, 0})) / options_.max_chunk, 0};
-  const auto victim = policy::choose_victim(candidates, needy.request.priority, needy_arrival, now,
-                                            costs, options_.victim);
+  const auto victim = policy::choose_victim(candidates, rank(needy, now), needy_arrival, now, costs,
+                                            options_.victim);
   if (!victim) return false;
   preempt(at(ids[victim->which]), victim->way, needy.request.id, plan);
   return true;
@@ -269,7 +275,7 @@ void Scheduler::place_chunk(const Sequence& s, std::uint32_t count, StepPlan& pl
 }
 
 void Scheduler::place_prefills(Instant now, StepPlan& plan) {
-  for (SequenceId id : running_by_right()) {
+  for (SequenceId id : running_by_right(now)) {
     Sequence& s = at(id);
     if (!s.running || s.decoding()) continue;
     const std::uint32_t count = chunk_of(s, plan);

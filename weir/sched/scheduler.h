@@ -118,7 +118,9 @@ class Scheduler {
   [[nodiscard]] std::uint32_t token_budget(const StepPlan& plan) const;
   [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
   [[nodiscard]] std::uint64_t pages_promised() const;
-  [[nodiscard]] std::vector<SequenceId> running_by_right() const;
+  /// Its class, or the highest once it has waited too long.
+  [[nodiscard]] policy::Priority rank(const Sequence& s, Instant now) const;
+  [[nodiscard]] std::vector<SequenceId> running_by_right(Instant now) const;
   [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now) const;
   [[nodiscard]] policy::Waiting as_waiting(const Sequence& s) const;
   [[nodiscard]] Duration remaining_service(const Sequence& s) const;
