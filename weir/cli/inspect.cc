@@ -42,7 +42,9 @@ MaybePlan plan_for(const format::ModelFile& file) {
 
 Result<std::string> inspect(const InspectOptions& options) {
   const Terminal terminal;
-  WEIR_TRY(const std::string path, hub::resolve(options.model, {.allow_pull = false}));
+  hub::ResolveOptions only_here;
+  only_here.allow_pull = false;
+  WEIR_TRY(const std::string path, hub::resolve(options.model, only_here));
   WEIR_TRY(const auto file, format::open_model_file(path));
   if (!options.metadata_key.empty()) {
     WEIR_TRY(std::string value, metadata_value(*file, options.metadata_key, options.json));
