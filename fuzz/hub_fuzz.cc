@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "weir/base/check.h"
-#include "weir/hub/listing.h"
+#include "weir/hub/internal/listing.h"
+#include "weir/hub/internal/retry.h"
 #include "weir/hub/names.h"
-#include "weir/hub/retry.h"
 
 namespace {
 

@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"X-Repo-Commit": repo.commit, "ETag": f'"{etag}"'}
         if len(data) < LARGE:
             return self.serve_bytes(data, f'"{etag}"', fault, headers)
-        blob = f"/blob-{etag[:16]}"
+        blob = f"/blob-{hashlib.sha256(data).hexdigest()[:16]}"
         hub.blobs[blob] = data
         headers |= {"X-Linked-Size": str(len(data)), "X-Linked-Etag": f'"{etag}"',
                     "Location": f"{hub.cdn_url}{blob}?signature=abc"}

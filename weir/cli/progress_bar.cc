@@ -17,8 +17,10 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 constexpr auto kBetweenLines = std::chrono::seconds(3);
+/// A line that would say the same again waits for so long.
+constexpr auto kBetweenSameLines = std::chrono::seconds(30);
 /// A sample this old weighs 1/e.
-constexpr double kMemorySeconds = 3;
+constexpr double kMemorySeconds = 8;
 constexpr std::size_t kBarColumns = 24;
 
 std::string time_left(double seconds) {
@@ -153,8 +155,11 @@ void ProgressBar::show_as_lines(const hub::Progress& progress) {
   const bool moved =
       progress.stage != stage_ || progress.file != file_ || progress.stage == hub::Stage::kRetrying;
   const auto now = Clock::now();
-  if (!moved && now - last_line_ < kBetweenLines) return;
+  const bool news = progress.done_bytes != lines_bytes_;
+  if (!moved && now - last_line_ < (news ? Clock::duration(kBetweenLines) : kBetweenSameLines))
+    return;
   last_line_ = now;
+  lines_bytes_ = progress.done_bytes;
   stage_ = progress.stage;
   file_ = progress.file;
   const bool counting = !moved && progress.stage == hub::Stage::kDownloading;

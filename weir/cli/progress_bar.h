@@ -55,6 +55,7 @@ class ProgressBar {
   std::string file_;
   Clock::time_point begun_ = Clock::now();
   Clock::time_point last_line_;
+  std::uint64_t lines_bytes_ = 0;
   Rate rate_;
 };
 

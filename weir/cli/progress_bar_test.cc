@@ -30,7 +30,9 @@ TEST(ProgressBar, NeverReachesTheLastColumnAndNeverCutsACharacter) {
   for (std::size_t columns = 1; columns < 200; ++columns) {
     const auto line = draw_progress(progress, {}, columns);
     EXPECT_LT(line.size(), columns);
-    if (!line.empty()) EXPECT_NE(static_cast<unsigned char>(line.back()), 0xC3);
+    if (!line.empty()) {
+      EXPECT_NE(static_cast<unsigned char>(line.back()), 0xC3);
+    }
   }
 }
 

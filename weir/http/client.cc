@@ -7,7 +7,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <mutex>
 
-#include "weir/http/client_exchange.h"
+#include "weir/http/internal/client_exchange.h"
 
 namespace weir::http {
 namespace {

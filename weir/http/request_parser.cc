@@ -151,8 +151,9 @@ struct RequestParser::Impl {
   std::string path;
   std::string query;
   bool head_checked = false;
-  std::size_t waiting = 0;    ///< Bytes offered last time and not taken.
-  std::size_t looked_at = 0;  ///< Of them, for bare line feeds.
+  std::size_t head_bytes = 0;  ///< Taken so far.
+  std::size_t waiting = 0;     ///< Bytes offered last time and not taken.
+  std::size_t looked_at = 0;   ///< Of them, for bare line feeds.
 };
 
 RequestParser::RequestParser(ParserLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
@@ -177,6 +178,10 @@ std::expected<std::size_t, RequestParser::Fault> RequestParser::feed(std::string
         p.parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
     taken += n;
     if (n > 0) p.looked_at = 0;
+    // Beast's limit is on what one call sees; many calls could bring headers without end.
+    if (!p.head_checked) p.head_bytes += n;
+    if (p.head_bytes > p.limits.header_bytes)
+      return refuse(431, "the request's headers are too large");
     if (error == beast_http::error::need_more) {
       if (!p.head_checked && p.has_bare_line_feed(bytes.substr(taken))) {
         return refuse(400, "malformed HTTP: lines must end in CR LF");

@@ -105,6 +105,9 @@ TEST(RequestParser, EveryPartIsBounded) {
   EXPECT_EQ(
       read("GET / HTTP/1.1\r\nHost: h\r\nx: " + std::string(2000, 'a') + "\r\n\r\n", 3, limits),
       "431");
+  std::string many = "GET / HTTP/1.1\r\nHost: h\r\n";
+  for (int i = 0; i < 200; ++i) many += "x: y\r\n";
+  for (unsigned seed = 0; seed < 9; ++seed) EXPECT_EQ(read(many + "\r\n", seed, limits), "431");
   EXPECT_EQ(read(post("Content-Length: 101\r\n", ""), 0, limits), "413");
   EXPECT_EQ(read(post("Content-Length: 100\r\n", ""), 0, limits), "more");
   std::string chunks;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weir/base/utf8.h"
-#include "weir/hub/checksum.h"
+#include "weir/hub/internal/checksum.h"
 
 namespace weir::hub {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "weir/base/bytes.h"
 #include "weir/hub/catalogue.h"
-#include "weir/hub/catalogue_pull.h"
-#include "weir/hub/hugging_face.h"
+#include "weir/hub/internal/catalogue_pull.h"
+#include "weir/hub/internal/hugging_face.h"
+#include "weir/hub/internal/session.h"
 #include "weir/hub/names.h"
-#include "weir/hub/session.h"
 #include "weir/sys/files.h"
 
 namespace weir::hub {

@@ -26,8 +26,8 @@ struct ResolveOptions {
   bool allow_pull = true;  ///< false: kNotFound, with the `weir pull` to run, when it is not here.
   bool refresh = false;  ///< Ask the source for the newest even when a copy is here (`weir pull`).
   std::uint64_t max_bytes = std::uint64_t{1} << 40;  ///< Refuse a model larger than this (1 TiB).
-  ProgressSink progress;                             ///< May be empty.
-  std::function<bool()> cancelled;  ///< Polled several times a second; true ends with kCancelled.
+  ProgressSink progress{};                           ///< May be empty.
+  std::function<bool()> cancelled{};  ///< Polled several times a second; true ends with kCancelled.
 };
 
 /// The path of a file or folder that format::open_model() reads.

@@ -78,7 +78,7 @@ TEST(Architectures, BothContainersOfAGoldenGiveTheSameShape) {
     EXPECT_EQ(a.local_layer, b.local_layer);
     EXPECT_EQ(a.tied_head, b.tied_head);
     EXPECT_EQ(a.qkv_bias, b.qkv_bias);
-    EXPECT_EQ(a.attention_scale, b.attention_scale);
+    EXPECT_FLOAT_EQ(a.attention_scale, b.attention_scale);
     EXPECT_EQ(a.rope.dims, b.rope.dims);
     EXPECT_EQ(a.rope.theta, b.rope.theta);
     EXPECT_EQ(a.rope.local_theta, b.rope.local_theta);

@@ -46,7 +46,7 @@ TEST_P(Golden, LogitsAreTheReferences) {
   const auto reference =
       expect(format::open_model_file(testing::golden(family, "reference.safetensors")));
   // F16 keeps 11 bits of each key and value; the models' scores are peaky, so errors of it show.
-  const double bound = kv_type == DType::kF32 ? 1e-3 : 2e-2;
+  const double bound = kv_type == DType::kF32 ? 1e-3 : 5e-3;
   for (int i = 0; i < 2; ++i) {
     const auto tokens = values_of<TokenId>(*reference->tensor("tokens_" + std::to_string(i)));
     const auto wanted = values_of<float>(*reference->tensor("logits_" + std::to_string(i)));
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(EveryFamily, Golden,
                          [](const auto& test) {
                            return std::get<0>(test.param) +
                                   (std::get<1>(test.param) == "hf" ? "_safetensors_" : "_gguf_") +
-                                  std::string(info(std::get<2>(test.param)).name);
+                                  std::string(weir::info(std::get<2>(test.param)).name);
                          });
 
 }  // namespace

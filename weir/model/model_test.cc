@@ -3,27 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
+#include "weir/model/allocation_count.h"
 #include "weir/model/testing/tiny_model.h"
 #include "weir/model/weights.h"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}
-
-// Counts every allocation of this test program: forward() must make none.
-void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t /*size*/) noexcept { std::free(p); }
 
 namespace weir::model {
 namespace {
@@ -56,10 +41,10 @@ TEST_P(EveryFamily, AStepAllocatesNothing) {
   const std::vector<PageId> pages = testing::pages_for(48);
   const SequenceRows prefill{tokens, 0, pages, 1};
   const SequenceRows decode{std::span(tokens).first(1), 40, pages, 1};
-  const std::uint64_t before = allocations.load();
+  const std::size_t before = allocations_of_all_threads();
   const bool some = !tiny.model->forward({{&prefill, 1}}, arena).empty() &&
                     !tiny.model->forward({{&decode, 1}}, arena).empty();
-  const std::uint64_t after = allocations.load();
+  const std::size_t after = allocations_of_all_threads();
   EXPECT_TRUE(some);
   EXPECT_EQ(after, before);
 }

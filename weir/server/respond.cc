@@ -36,6 +36,10 @@ http::Response error_response(const Error& error, std::vector<http::Header> head
   return response;
 }
 
+std::string http_error_body(int status, std::string_view message) {
+  return api::encode_http_error(status, message);
+}
+
 std::string access_line(const http::AccessRecord& record, std::int64_t unix_seconds) {
   const std::time_t now = unix_seconds;
   std::tm utc{};

@@ -17,6 +17,9 @@ namespace weir::server {
 [[nodiscard]] http::Response error_response(const Error& error,
                                             std::vector<http::Header> headers = {});
 
+/// http::ServerOptions::error_body, in OpenAI's shape.
+[[nodiscard]] std::string http_error_body(int status, std::string_view message);
+
 /// One line without an end, nothing in it unprintable: a path is the client's text.
 [[nodiscard]] std::string access_line(const http::AccessRecord& record, std::int64_t unix_seconds);
 

@@ -32,12 +32,11 @@ inline std::shared_ptr<const text::Tokenizer> test_tokenizer() {
     vocabulary.tokens.push_back({text::alphabet_from_bytes(left + right)});
   }
   for (const auto control : {kTurnBegins, kTurnEnds}) {
-    vocabulary.tokens.push_back({std::string(control), 0.0F, text::TokenKind::kControl});
+    vocabulary.tokens.push_back({std::string(control), 0.0, text::TokenKind::kControl});
   }
   const auto end = static_cast<TokenId>(vocabulary.tokens.size() - 1);
   vocabulary.eos = end;
   vocabulary.end_of_generation = {end};
-  vocabulary.split_patterns = {R"(\p{L}+| ?\p{N}+|\s+|[^\s\p{L}\p{N}]+)"};
   auto tokenizer = text::Tokenizer::create(std::move(vocabulary));
   return tokenizer ? std::shared_ptr<const text::Tokenizer>(std::move(*tokenizer)) : nullptr;
 }

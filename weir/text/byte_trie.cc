@@ -6,8 +6,7 @@ namespace weir::text {
 
 ByteTrie::ByteTrie(std::vector<std::pair<std::string_view, std::int32_t>> entries) : ByteTrie() {
   std::erase_if(entries, [](const auto& entry) { return entry.first.empty(); });
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(entries.begin(), entries.end());
   // Breadth first: each range of entries shares a prefix of `depth` bytes and becomes the children
   // of `parent`, so siblings are neighbours.
   struct Range {

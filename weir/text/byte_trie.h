@@ -18,7 +18,7 @@ class ByteTrie {
 
   ByteTrie() { root_.fill(kNoNode); }
 
-  /// Empty keys are left out; of equal keys the first value stays. Values are >= 0.
+  /// Empty keys are left out; of equal keys the lowest value stays. Values are >= 0.
   explicit ByteTrie(std::vector<std::pair<std::string_view, std::int32_t>> entries);
 
   /// Calls visit(length, value) for every key that `text` begins with, shortest first.

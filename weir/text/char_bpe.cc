@@ -185,8 +185,10 @@ class CharBpe final : public PieceModel {
       order.push_back(static_cast<std::uint32_t>(id));
     }
     first_stranger_ = tokens_ + static_cast<std::uint32_t>(loose_.size());
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return v.tokens[a].score > v.tokens[b].score;
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const double left = v.tokens[a].score;
+      const double right = v.tokens[b].score;
+      return left != right ? left > right : a < b;
     });
     struct Pair {
       std::uint32_t left, right;

@@ -89,8 +89,8 @@ class Builder {
   }
 
   Value role(const std::string& name) {
-    static constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant", "tool",
-                                                               "developer"};
+    static constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant",
+                                                               "tool", "developer"};
     const bool known = std::ranges::find(kRoles, name) != kRoles.end();
     if (name == "developer" && !knows_developer_) return heap_.string("system", true);
     return heap_.string(name, known);
@@ -143,7 +143,8 @@ class Builder {
     if (!m.tool_calls.empty()) set(out, "tool_calls", tool_calls(m.tool_calls));
     if (m.reasoning_content) {
       set(out, "reasoning_content", user_text(*m.reasoning_content));
-      set(out, "thinking", user_text(*m.reasoning_content));  // The older name, as transformers adds it.
+      set(out, "thinking",
+          user_text(*m.reasoning_content));  // The older name, as transformers adds it.
     }
     return dict(out);
   }

@@ -4,6 +4,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <compare>
+#include <span>
 
 #include "weir/base/check.h"
 #include "weir/base/utf8.h"
@@ -34,6 +36,22 @@ std::string each(std::string_view text, Map&& map) {
 
 int combining_class(utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; }
 
+/// By combining class, equal ones in the order they stand in.
+void sort_marks(std::span<utf8proc_int32_t> marks) {
+  if (marks.size() == 1) return;
+  struct Mark {
+    int combining;
+    std::size_t place;
+    utf8proc_int32_t character;
+    auto operator<=>(const Mark&) const = default;
+  };
+  std::vector<Mark> sorted;
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    sorted.push_back({combining_class(marks[i]), i, marks[i]});
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = sorted[i].character;
+}
+
 /// NFC, NFD, NFKC, NFKD. utf8proc decomposes a character and composes a sequence; the ordering in
 /// between is ours, because utf8proc's is quadratic in a run of marks.
 std::string canonical(std::string_view text, bool compatible, bool compose) {
@@ -62,8 +80,7 @@ std::string canonical(std::string_view text, bool compatible, bool compose) {
     }
     const auto end =
         std::find_if(run, points.end(), [](auto c) { return combining_class(c) == 0; });
-    std::stable_sort(run, end,
-                     [](auto a, auto b) { return combining_class(a) < combining_class(b); });
+    sort_marks({run, end});
     run = end;
   }
   if (compose) {

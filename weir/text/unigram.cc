@@ -1,7 +1,6 @@
 #include "weir/text/unigram.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "weir/base/utf8.h"
@@ -10,13 +9,57 @@
 namespace weir::text {
 namespace {
 
+// SentencePiece scores a user-defined symbol length * max - 0.1, where its max is never below
+// FLT_MIN, which is nothing: symbols nearly always win.
+constexpr double kSymbolScore = -0.1;
 constexpr double kUnknownPenalty = 10.0;  // SentencePiece's kUnkPenalty, below the worst token.
 
 class Unigram final : public PieceModel {
  public:
   void encode(std::string_view piece, std::vector<TokenId>& out) const override {
+    if (single_precision_) {
+      encode_summing<float>(piece, out);
+    } else {
+      encode_summing<double>(piece, out);
+    }
+  }
+
+  void encode_bytes(std::string_view bytes, std::vector<TokenId>& out) const override {
+    for (const char c : bytes) out.push_back(byte_ids_[static_cast<std::uint8_t>(c)]);
+  }
+
+  [[nodiscard]] bool writes_bytes() const override { return all_bytes_; }
+
+  Status build(const Vocabulary& v) {
+    unknown_ = v.unknown;
+    fuse_unknown_ = v.fuse_unknown;
+    single_precision_ = v.symbols_by_score;
+    byte_ids_.fill(-1);
+    if (v.byte_fallback) byte_ids_ = byte_tokens(v);
+    all_bytes_ =
+        std::all_of(byte_ids_.begin(), byte_ids_.end(), [](TokenId id) { return id >= 0; });
+    std::vector<std::pair<std::string_view, std::int32_t>> entries;
+    double worst = 0.0;
+    for (std::size_t id = 0; id < v.tokens.size(); ++id) {
+      const VocabularyToken& token = v.tokens[id];
+      scores_.push_back(token.score);
+      const bool piece = token.kind == TokenKind::kNormal || token.kind == TokenKind::kUserDefined;
+      if (!piece || utf8::find_invalid(token.text) != std::string::npos) continue;
+      entries.emplace_back(token.text, static_cast<std::int32_t>(id));
+      if (token.kind == TokenKind::kNormal) worst = std::min(worst, token.score);
+      if (token.kind == TokenKind::kUserDefined && v.symbols_by_score) scores_[id] = kSymbolScore;
+    }
+    unknown_score_ = worst - kUnknownPenalty;
+    trie_ = ByteTrie(std::move(entries));
+    return {};
+  }
+
+ private:
+  /// SentencePiece keeps sums in float and the package in double; near-ties come out by that.
+  template <class Sum>
+  void encode_summing(std::string_view piece, std::vector<TokenId>& out) const {
     struct Best {
-      double score = 0.0;
+      Sum score = 0;
       std::size_t begin = kNowhere;
       TokenId id = kUnknownToken;
     };
@@ -24,12 +67,12 @@ class Unigram final : public PieceModel {
     best[0].begin = 0;
     for (std::size_t at = 0; at < piece.size();) {
       const std::size_t size = utf8::decode(piece, at).size;
-      const double here = best[at].score;
+      const Sum here = best[at].score;
       bool single = false;
       const auto offer = [&](std::size_t length, TokenId id, double score) {
         Best& target = best[at + length];
-        if (target.begin == kNowhere || here + score > target.score)
-          target = {here + score, at, id};
+        const Sum sum = static_cast<Sum>(score) + here;
+        if (target.begin == kNowhere || sum > target.score) target = {sum, at, id};
       };
       trie_.prefixes(piece.substr(at), [&](std::size_t length, TokenId id) {
         offer(length, id, scores_[static_cast<std::size_t>(id)]);
@@ -57,44 +100,6 @@ class Unigram final : public PieceModel {
     }
   }
 
-  void encode_bytes(std::string_view bytes, std::vector<TokenId>& out) const override {
-    for (const char c : bytes) out.push_back(byte_ids_[static_cast<std::uint8_t>(c)]);
-  }
-
-  [[nodiscard]] bool writes_bytes() const override { return all_bytes_; }
-
-  Status build(const Vocabulary& v) {
-    unknown_ = v.unknown;
-    fuse_unknown_ = v.fuse_unknown;
-    byte_ids_.fill(-1);
-    if (v.byte_fallback) byte_ids_ = byte_tokens(v);
-    all_bytes_ =
-        std::all_of(byte_ids_.begin(), byte_ids_.end(), [](TokenId id) { return id >= 0; });
-    std::vector<std::pair<std::string_view, std::int32_t>> entries;
-    double worst = 0.0;
-    double best = -std::numeric_limits<double>::max();
-    for (std::size_t id = 0; id < v.tokens.size(); ++id) {
-      const VocabularyToken& token = v.tokens[id];
-      scores_.push_back(token.score);
-      const bool piece = token.kind == TokenKind::kNormal || token.kind == TokenKind::kUserDefined;
-      if (!piece || utf8::find_invalid(token.text) != std::string::npos) continue;
-      entries.emplace_back(token.text, static_cast<std::int32_t>(id));
-      if (token.kind != TokenKind::kNormal) continue;
-      worst = std::min(worst, token.score);
-      best = std::max(best, token.score);
-    }
-    for (std::size_t id = 0; v.symbols_by_score && id < v.tokens.size(); ++id) {
-      // SentencePiece's bonus: no way to write the same bytes can score better.
-      const VocabularyToken& token = v.tokens[id];
-      if (token.kind == TokenKind::kUserDefined)
-        scores_[id] = static_cast<double>(token.text.size()) * best - 0.1;
-    }
-    unknown_score_ = worst - kUnknownPenalty;
-    trie_ = ByteTrie(std::move(entries));
-    return {};
-  }
-
- private:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   static constexpr TokenId kUnknownToken = -1;
 
@@ -105,6 +110,7 @@ class Unigram final : public PieceModel {
   bool all_bytes_ = false;
   std::optional<TokenId> unknown_;
   bool fuse_unknown_ = true;
+  bool single_precision_ = false;
 };
 
 }  // namespace

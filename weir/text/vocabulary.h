@@ -112,8 +112,8 @@ struct Vocabulary {
   bool meta_space = false;          ///< U+2581 in a token is shown as a space.
   std::string continuation = "##";  ///< kWordPiece: how a token that continues a word begins.
   std::uint32_t max_word_characters = 100;  ///< kWordPiece: a longer word is unknown.
-  /// kUnigram: kUserDefined tokens are found by the best path, with a score that favours them, as
-  /// SentencePiece does; not before it.
+  /// kUnigram as SentencePiece itself does it: kUserDefined tokens are found by the best path, with
+  /// a score that favours them, not before it; and sums are single precision.
   bool symbols_by_score = false;
   bool clean_up = false;  ///< kWordPiece: decode() joins punctuation to the word before it.
 

@@ -1,0 +1,127 @@
+// Tokens per second of the forward pass alone: prefill of 128 and 512 tokens, and decode from an
+// empty context. No sampling, no tokenizer: what llama-bench calls pp128, pp512 and tg64. Each
+// figure is the best of several runs in one process; tools/compare_llama repeats whole processes,
+// interleaved with llama.cpp's, and takes medians.
+//
+//   forward_bench MODEL [--threads 2] [--json] [--cpu-time]
+//
+// --cpu-time counts the process's own CPU seconds instead of the clock's: with one thread, a figure
+// that holds on a machine that others use too.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "weir/format/model_file.h"
+#include "weir/model/architectures.h"
+#include "weir/model/model.h"
+
+namespace {
+
+using namespace weir;
+
+class Bench {
+ public:
+  Bench(model::Model& model, std::uint32_t most, bool cpu_time)
+      : cpu_time_(cpu_time),
+        model_(model),
+        arena_(model.kv_shape(), most / kPageTokens + 1),
+        tokens_(most) {
+    for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      tokens_[i] = static_cast<TokenId>((1000 + 37 * i % 20000) % model.shape().vocabulary);
+    }
+  }
+
+  double prefill(std::size_t count) {
+    return rate(count, [&] { step(0, count); });
+  }
+
+  double generate(std::size_t count) {
+    step(0, 1);
+    return rate(count, [&] {
+      for (std::size_t i = 0; i < count; ++i) step(1 + i, 1);
+    });
+  }
+
+  template <class F>
+  double best(int times, F run) {
+    double most = 0;
+    for (int i = 0; i < times; ++i) most = std::max(most, run());
+    return most;
+  }
+
+ private:
+  void step(std::size_t first, std::size_t rows) {
+    const model::SequenceRows sequence{std::span(tokens_).subspan(first, rows),
+                                       static_cast<std::uint32_t>(first), pages_, 1};
+    (void)model_.forward({{&sequence, 1}}, arena_);
+  }
+
+  [[nodiscard]] double now() const {
+    if (cpu_time_) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  template <class F>
+  double rate(std::size_t count, F run) {
+    const double begin = now();
+    run();
+    return static_cast<double>(count) / (now() - begin);
+  }
+
+  bool cpu_time_;
+  model::Model& model_;
+  compute::KvArena arena_;
+  std::vector<TokenId> tokens_;
+  std::vector<PageId> pages_;
+};
+
+template <class T>
+T or_exit(Result<T> result) {
+  if (result) return *std::move(result);
+  fmt::print(stderr, "forward_bench: {}\n", result.error().message);
+  std::exit(1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Tokens per second of the forward pass");
+  std::string path;
+  std::size_t threads = 2;
+  bool json = false;
+  bool cpu_time = false;
+  app.add_option("model", path, "A model file or directory")->required();
+  app.add_option("--threads", threads, "Workers of the kernel pool")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_flag("--json", json, "One JSON object");
+  app.add_flag("--cpu-time", cpu_time, "Count CPU seconds, not the clock's");
+  CLI11_PARSE(app, argc, argv);
+
+  const auto file = or_exit(format::open_model_file(path));
+  compute::ThreadPool pool(threads);
+  model::ModelOptions options;
+  options.context = 1024;
+  options.max_logit_rows = 1;
+  const auto model =
+      or_exit(model::Model::load(*file, or_exit(model::read_shape(*file)), options, pool));
+  Bench bench(*model, 512, cpu_time);
+  bench.prefill(128);
+  bench.generate(8);
+  const double pp128 = bench.best(5, [&] { return bench.prefill(128); });
+  const double pp512 = bench.best(3, [&] { return bench.prefill(512); });
+  const double tg64 = bench.best(5, [&] { return bench.generate(64); });
+  constexpr const char* kJson = "{{\"pp128\": {:.1f}, \"pp512\": {:.1f}, \"tg64\": {:.1f}}}\n";
+  constexpr const char* kWords =
+      "prefill 128: {:.1f} tokens/s\nprefill 512: {:.1f} tokens/s\ndecode: {:.1f} tokens/s\n";
+  fmt::print(fmt::runtime(json ? kJson : kWords), pp128, pp512, tg64);
+  return 0;
+}
