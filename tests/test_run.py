@@ -241,8 +241,11 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat):
 
 def test_ctrl_c_twice_at_an_empty_prompt_leaves(chat):
     terminal = chat()
-    terminal.send("half a line\x03")
-    at = terminal.wait_for("^C\n>>> ")
+    start = len(terminal.shown)
+    terminal.send("half a line")
+    terminal.wait_for("half a line", start)
+    terminal.send("\x03")
+    at = terminal.wait_for("^C\n>>> ", start)
     terminal.send("\x03")
     at = terminal.wait_for("Ctrl-C again", at)
     terminal.wait_for(">>> ", at)
