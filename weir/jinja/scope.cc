@@ -248,7 +248,14 @@ class Binder {
       default:
         break;
     }
-    for (ExprPtr& child : e->children) WEIR_TRY_STATUS(bind(child.get(), f, soft));
+    for (ExprPtr& child : e->children) {
+      // Jinja folds `none and x`: what a literal on the left keeps from running is never bound.
+      const Expr* left = child == e->children.front() ? nullptr : e->children.front().get();
+      const bool dead = (e->kind == ExprKind::kAnd || e->kind == ExprKind::kOr) &&
+                        left != nullptr && left->kind == ExprKind::kConstant &&
+                        truthy(left->constant) == (e->kind == ExprKind::kOr);
+      WEIR_TRY_STATUS(bind(child.get(), f, soft || dead));
+    }
     for (auto& [name, value] : e->named) WEIR_TRY_STATUS(bind(value.get(), f, soft));
     WEIR_TRY_STATUS(bind(e->star.get(), f, soft));
     return bind(e->star_star.get(), f, soft);

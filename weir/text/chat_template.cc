@@ -18,9 +18,8 @@ using jinja::Heap;
 using jinja::Kind;
 using jinja::Value;
 
-/// Work units (bytes copied, steps of 64) for one render: real templates over short conversations
-/// take well below 1 Mi. Together with what the conversation itself earns it bounds a hostile
-/// template to about a second and a few hundred MiB.
+/// Work units (bytes copied, steps of 64) for one render; more for a longer conversation, so that
+/// its length alone never exhausts them.
 constexpr std::uint64_t kBaseBudget = std::uint64_t{128} << 20;
 constexpr std::uint64_t kBudgetPerByte = 32;
 
