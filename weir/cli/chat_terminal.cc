@@ -80,7 +80,6 @@ class Chat {
 
   void say(const std::string& message) {
     if (message.find_first_not_of(" \t\r\n") == std::string::npos) return;
-    (void)signals_.interrupted();  // One pressed at the prompt is not for this answer.
     bool stopped = false;
     char last = '\n';
     const Watch watch{.on_text =
