@@ -85,6 +85,8 @@ def disagreements(cases):
         kind, text = reference(template, variables)
         if kind == "ok" and answer.get("ok") == text:
             continue
+        if kind == "ok" and " at 0x" in text:
+            continue  # Python printed an address; ours have none.
         if kind == "error" and "error" in answer:
             continue
         out.append({"template": template, "variables": variables, "python": (kind, text), "weir": answer})

@@ -1,7 +1,8 @@
-/// Test helper: renders templates for comparison with Python's Jinja2. Reads one JSON object a line,
+/// Test helper: renders templates for comparison with Python's Jinja2. Reads one JSON object a
+/// line,
 /// {"template": text, "variables": JSON text, "now": seconds}, and answers one JSON object a line,
-/// {"ok": text, "trusted": [[begin, end], ...]} (byte ranges) or {"error": message}. With "chat": true
-/// "conversation" stands for the variables, with tools and call arguments as JSON texts.
+/// {"ok": text, "trusted": [[begin, end], ...]} (byte ranges) or {"error": message}. With "chat":
+/// true "conversation" stands for the variables, with tools and call arguments as JSON texts.
 
 #include <boost/json.hpp>
 #include <iostream>

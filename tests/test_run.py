@@ -118,9 +118,9 @@ def chat(home):
 # Through pipes.
 
 def test_a_piped_prompt_gives_the_answer_and_nothing_else_on_stdout():
-    done = run(MODEL, *GREEDY, "--max-tokens", "16", stdin="What is the capital of France?\n")
+    done = run(MODEL, *GREEDY, "--max-tokens", "16", stdin="What is 2 plus 2?\n")
     assert done.returncode == 0, done.stderr
-    assert "Paris" in done.stdout
+    assert "4" in done.stdout
     assert done.stdout.endswith("\n")
     assert "\x1b" not in done.stdout and "weir" not in done.stdout
 
@@ -241,8 +241,11 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat):
 
 def test_ctrl_c_twice_at_an_empty_prompt_leaves(chat):
     terminal = chat()
-    terminal.send("half a line\x03")
-    at = terminal.wait_for("^C\n>>> ")
+    start = len(terminal.shown)
+    terminal.send("half a line")
+    terminal.wait_for("half a line", start)
+    terminal.send("\x03")
+    at = terminal.wait_for("^C\n>>> ", start)
     terminal.send("\x03")
     at = terminal.wait_for("Ctrl-C again", at)
     terminal.wait_for(">>> ", at)

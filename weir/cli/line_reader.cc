@@ -122,7 +122,7 @@ struct LineReader::Editor {
     std::string bytes;
     do {
       const int byte = next_byte();
-      if (byte < 0) return bytes.empty() ? byte : utf8::kReplacement;
+      if (byte < 0) return bytes.empty() ? byte : std::int64_t{utf8::kReplacement};
       bytes.push_back(static_cast<char>(byte));
     } while (utf8::unfinished_tail(bytes) > 0);
     return utf8::decode(bytes, 0).code_point;

@@ -12,6 +12,7 @@
 #include "weir/cli/progress_bar.h"
 #include "weir/hub/resolve.h"
 #include "weir/model/budget.h"
+#include "weir/sys/files.h"
 #include "weir/sys/machine.h"
 
 namespace weir::cli {
@@ -88,7 +89,9 @@ Result<std::string> fetched(const std::string& model, const LoadOptions& options
 
 /// A line redrawn on a terminal while weights are packed, gone when they are.
 std::function<void(std::uint64_t, std::uint64_t)> packing_progress(const LoadOptions& options) {
-  if (options.quiet || ::isatty(STDERR_FILENO) != 1) return {};
+  const bool can_redraw =
+      ::isatty(STDERR_FILENO) == 1 && sys::environment("TERM").value_or("dumb") != "dumb";
+  if (options.quiet || !can_redraw) return {};
   return [shown = std::uint64_t{101}](std::uint64_t done, std::uint64_t total) mutable {
     const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
     if (percent == shown) return;

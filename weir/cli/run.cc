@@ -42,7 +42,7 @@ Result<int> run(RunOptions options) {
   if (!options.prompt && !at_terminal) {
     WEIR_TRY(options.prompt, read_prompt_from_input());
   }
-  options.load.brief = !options.verbose;
+  options.load.brief = !(options.verbose && at_terminal);
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   const std::int32_t vocabulary = loaded->engine->facts().vocabulary;
   if (!options.raw && loaded->opened.chat_template == nullptr) {

@@ -18,15 +18,13 @@
 #include "weir/compute/lanes-inl.h"
 #include "weir/compute/panel.h"
 
-// Highway 1.0.3 compiles AVX3_DL without avx512vnni, though it selects it by that bit.
+// Highway 1.0.3 compiles AVX3_DL without avx512vnni, though it selects it by that bit. The target is
+// replaced, not nested: clang keeps the first of two.
 #undef WEIR_BEFORE_VNNI
-#undef WEIR_AFTER_VNNI
 #if HWY_TARGET == HWY_AVX3_DL
-#define WEIR_BEFORE_VNNI HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
-#define WEIR_AFTER_VNNI HWY_POP_ATTRIBUTES
+#define WEIR_BEFORE_VNNI HWY_POP_ATTRIBUTES HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
 #else
 #define WEIR_BEFORE_VNNI
-#define WEIR_AFTER_VNNI
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -169,7 +167,6 @@ WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M])
 
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::compute
-WEIR_AFTER_VNNI
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

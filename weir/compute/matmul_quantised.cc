@@ -284,7 +284,6 @@ void MultiplyQuantised(const PanelProduct& p) {
 
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::compute
-WEIR_AFTER_VNNI
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

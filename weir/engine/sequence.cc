@@ -38,10 +38,7 @@ model::SequenceRows Sequence::next_rows(std::uint32_t chunk, kv::PagePool& pool)
   }
   in_flight_ = static_cast<std::uint32_t>(tokens.size());
   const std::uint32_t needed = ceil_div(computed_ + in_flight_, kPageTokens);
-  if (needed > pages_.size()) {
-    const bool taken = pool.take(needed - static_cast<std::uint32_t>(pages_.size()), pages_);
-    WEIR_CHECK(taken, "the pool holds one whole context");
-  }
+  while (pages_.size() < needed) pages_.push_back(pool.take());
   return {tokens, computed_, pages_, logit_rows};
 }
 
@@ -77,7 +74,7 @@ Sequence::Step Sequence::took(std::span<const float> logits, model::SamplerWorks
 }
 
 void Sequence::give_back_pages(kv::PagePool& pool) {
-  pool.give_back(pages_);
+  for (PageId page : pages_) pool.drop_reference(page);
   pages_.clear();
 }
 

@@ -22,9 +22,9 @@ using Body = std::vector<std::unique_ptr<Stmt>>;
 
 enum class ExprKind : std::uint8_t {
   kConstant,
-  kName,       ///< A variable read; as a target, written.
+  kName,                ///< A variable read; as a target, written.
   kNamespaceAttribute,  ///< Target only: name.attribute
-  kCaptured,   ///< The text a filter or set block captured.
+  kCaptured,            ///< The text a filter or set block captured.
   kList,
   kTuple,
   kDict,       ///< children: key, value, key, value ...
@@ -100,16 +100,16 @@ enum class StmtKind : std::uint8_t {
 struct Stmt {
   StmtKind kind = StmtKind::kOutput;
   std::uint32_t offset = 0;
-  std::string name;                ///< Of a macro.
+  std::string name;  ///< Of a macro.
   std::vector<ExprPtr> exprs;
-  std::vector<ExprPtr> targets;    ///< For, set, with; parameters of a macro or call block.
-  std::vector<ExprPtr> defaults;   ///< Of the last parameters.
-  ExprPtr condition;               ///< Of a for loop.
-  ExprPtr filter;                  ///< Of a set or filter block, around kCaptured.
-  std::vector<Body> bodies;        ///< For: body, else.
+  std::vector<ExprPtr> targets;   ///< For, set, with; parameters of a macro or call block.
+  std::vector<ExprPtr> defaults;  ///< Of the last parameters.
+  ExprPtr condition;              ///< Of a for loop.
+  ExprPtr filter;                 ///< Of a set or filter block, around kCaptured.
+  std::vector<Body> bodies;       ///< For: body, else.
   FrameInfo frame, condition_frame, else_frame;
-  Place place;                     ///< Of a macro's name.
-  std::vector<Place> parameters;   ///< In frame.
+  Place place;                          ///< Of a macro's name.
+  std::vector<Place> parameters;        ///< In frame.
   Place loop, caller, kwargs, varargs;  ///< In frame; slot -1: not used there.
 };
 

@@ -21,6 +21,10 @@ std::unexpected<Error> bad_format(std::string_view what) {
   return type_error(fmt::format("bad format: {}", what));
 }
 
+std::unexpected<Error> too_wide() {
+  return fail(Code::kTooLarge, "a format width or precision above 100000");
+}
+
 /// [[fill]align][sign][#][0][width][,][.precision][type], or the same thing in % clothes.
 struct Spec {
   std::string fill = " ";
@@ -174,7 +178,7 @@ Result<std::int64_t> read_number(std::string_view text, std::size_t& at) {
   std::int64_t n = 0;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
     n = n * 10 + (text[at] - '0');
-    if (n > kMaxWidth) return bad_format("a width or precision above 100000");
+    if (n > kMaxWidth) return too_wide();
     ++at;
   }
   return n;
@@ -229,7 +233,7 @@ class Percent {
       WEIR_TRY(const Value v, next());
       const auto n = as_integer(v);
       if (!n) return type_error("* wants int");
-      if (*n > kMaxWidth || *n < -kMaxWidth) return bad_format("a width above 100000");
+      if (*n > kMaxWidth || *n < -kMaxWidth) return too_wide();
       return *n;
     }
     return read_number(text_, at_);

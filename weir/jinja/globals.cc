@@ -41,7 +41,8 @@ Result<Value> range(Heap& heap, const Value&, std::string_view name, const Argum
 
 Status fill(Heap& heap, DictObject& out, const Arguments& args) {
   if (args.positional.size() > 1) {
-    return type_error(fmt::format("dict expected at most 1 argument, got {}", args.positional.size()));
+    return type_error(
+        fmt::format("dict expected at most 1 argument, got {}", args.positional.size()));
   }
   if (!args.positional.empty()) {
     const Value& from = args.positional[0];
@@ -59,7 +60,8 @@ Status fill(Heap& heap, DictObject& out, const Arguments& args) {
         if (!hashable(pair[0])) {
           return type_error(fmt::format("unhashable type: '{}'", type_name(pair[0])));
         }
-        WEIR_TRY_STATUS(heap.charge(pair[0].is(Kind::kString) ? Heap::kStep : Heap::kStep + out.items.size()));
+        WEIR_TRY_STATUS(
+            heap.charge(pair[0].is(Kind::kString) ? Heap::kStep : Heap::kStep + out.items.size()));
         out.set(pair[0], pair[1]);
       }
     }
@@ -98,7 +100,8 @@ Result<Value> make_joiner(Heap& heap, const Value&, std::string_view name, const
   return heap.object(Kind::kJoiner, out);
 }
 
-Result<Value> raise_exception(Heap& heap, const Value&, std::string_view name, const Arguments& args) {
+Result<Value> raise_exception(Heap& heap, const Value&, std::string_view name,
+                              const Arguments& args) {
   WEIR_TRY(const Bound bound, bind({name, {"message"}, 1}, args));
   WEIR_TRY(const Text message, to_text(heap, bound[0]));
   return fail(Code::kInvalidArgument,
@@ -109,7 +112,8 @@ Result<Value> strftime_now(Heap& heap, const Value& self, std::string_view name,
                            const Arguments& args) {
   WEIR_TRY(const Bound bound, bind({name, {"format"}, 1}, args));
   if (!bound[0].is(Kind::kString)) {
-    return type_error(fmt::format("strftime() argument 1 must be str, not {}", type_name(bound[0])));
+    return type_error(
+        fmt::format("strftime() argument 1 must be str, not {}", type_name(bound[0])));
   }
   WEIR_TRY_STATUS(heap.charge(bound[0].text().size() * 24));
   return heap.string(strftime_utc(self.integer, bound[0].str()), bound[0].text().all_trusted());
@@ -149,8 +153,10 @@ Result<Value> call_native(Heap& heap, const Value& function, const Arguments& ar
       if (std::exchange(joiner.used, true)) return joiner.separator;
       return heap.string("", true);
     }
-    case Kind::kUndefined: return undefined_error(function);
-    default: return type_error(fmt::format("'{}' object is not callable", type_name(function)));
+    case Kind::kUndefined:
+      return undefined_error(function);
+    default:
+      return type_error(fmt::format("'{}' object is not callable", type_name(function)));
   }
 }
 

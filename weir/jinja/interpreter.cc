@@ -13,8 +13,8 @@
 namespace weir::jinja {
 namespace {
 
-/// Of expressions, statements and macro calls within each other. A level takes up to some 4 KiB of
-/// stack in a sanitized build.
+/// Of expressions, statements and macro calls within each other. Chosen for a stack of 8 MiB: that
+/// leaves 16 KiB a level.
 constexpr int kMaxDepth = 500;
 
 enum class Flow : std::uint8_t { kNormal, kBreak, kContinue };
@@ -45,7 +45,8 @@ struct LoopObject final : Object {
 };
 
 Result<Value> loop_cycle(Heap&, const Value& self, std::string_view, const Arguments& args) {
-  if (args.positional.empty() || !args.named.empty()) return type_error("no items for cycling given");
+  if (args.positional.empty() || !args.named.empty())
+    return type_error("no items for cycling given");
   const auto index = static_cast<std::size_t>(self.as<LoopObject>().index0);
   return args.positional[index % args.positional.size()];
 }
@@ -159,7 +160,8 @@ class Interpreter {
   Result<Flow> execute(const Stmt& s, Frame& f) {
     const Level level(depth_);
     Status paid = heap_.charge(Heap::kStep);
-    if (paid && depth_ > kMaxDepth) paid = fail(Code::kTooLarge, "the template recurses too deeply");
+    if (paid && depth_ > kMaxDepth)
+      paid = fail(Code::kTooLarge, "the template recurses too deeply");
     if (!paid) return located(std::move(paid).error(), s.offset);
     Result<Flow> flow = dispatch(s, f);
     if (!flow) return located(std::move(flow).error(), s.offset);
@@ -168,18 +170,30 @@ class Interpreter {
 
   Result<Flow> dispatch(const Stmt& s, Frame& f) {
     switch (s.kind) {
-      case StmtKind::kOutput: return output(s, f);
-      case StmtKind::kIf: return if_chain(s, f);
-      case StmtKind::kFor: return for_loop(s, f);
-      case StmtKind::kSet: return set(s, f);
+      case StmtKind::kOutput:
+        return output(s, f);
+      case StmtKind::kIf:
+        return if_chain(s, f);
+      case StmtKind::kFor:
+        return for_loop(s, f);
+      case StmtKind::kSet:
+        return set(s, f);
       case StmtKind::kSetBlock:
-      case StmtKind::kFilterBlock: return captured_block(s, f);
-      case StmtKind::kMacro: slot(f, s.place) = macro(s, f); return Flow::kNormal;
-      case StmtKind::kCallBlock: return call_block(s, f);
-      case StmtKind::kWith: return with(s, f);
-      case StmtKind::kScope: return execute(s.bodies[0], new_frame(s.frame, f));
-      case StmtKind::kBreak: return Flow::kBreak;
-      case StmtKind::kContinue: return Flow::kContinue;
+      case StmtKind::kFilterBlock:
+        return captured_block(s, f);
+      case StmtKind::kMacro:
+        slot(f, s.place) = macro(s, f);
+        return Flow::kNormal;
+      case StmtKind::kCallBlock:
+        return call_block(s, f);
+      case StmtKind::kWith:
+        return with(s, f);
+      case StmtKind::kScope:
+        return execute(s.bodies[0], new_frame(s.frame, f));
+      case StmtKind::kBreak:
+        return Flow::kBreak;
+      case StmtKind::kContinue:
+        return Flow::kContinue;
     }
     return Flow::kNormal;
   }
@@ -187,7 +201,8 @@ class Interpreter {
   Result<Flow> output(const Stmt& s, Frame& f) {
     for (const ExprPtr& e : s.exprs) {
       WEIR_TRY(const Value v, evaluate(*e, f));
-      if (Status written = write(v); !written) return located(std::move(written).error(), e->offset);
+      if (Status written = write(v); !written)
+        return located(std::move(written).error(), e->offset);
     }
     return Flow::kNormal;
   }
@@ -324,8 +339,8 @@ class Interpreter {
     }
     WEIR_TRY(const auto items, iterate_all(heap_, v));
     if (items.size() != target.children.size()) {
-      return type_error(fmt::format("cannot unpack {} values into {}", items.size(),
-                                    target.children.size()));
+      return type_error(
+          fmt::format("cannot unpack {} values into {}", items.size(), target.children.size()));
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       WEIR_TRY_STATUS(assign_condition(*target.children[i], items[i], f));
@@ -463,7 +478,8 @@ class Interpreter {
         if (!key.is(Kind::kString)) return type_error("keywords must be strings");
         WEIR_TRY_STATUS(heap_.charge(Heap::kStep + args.named.size() * 4));
         if (std::ranges::any_of(args.named, [&](const auto& n) { return n.first == key.str(); })) {
-          return type_error(fmt::format("got multiple values for keyword argument '{}'", key.str()));
+          return type_error(
+              fmt::format("got multiple values for keyword argument '{}'", key.str()));
         }
         args.named.emplace_back(key.str(), value);
       }
@@ -512,7 +528,8 @@ class Interpreter {
     }
     if (s.varargs.slot >= 0) {
       std::vector<Value> rest;
-      for (std::size_t i = count; i < args.positional.size(); ++i) rest.push_back(args.positional[i]);
+      for (std::size_t i = count; i < args.positional.size(); ++i)
+        rest.push_back(args.positional[i]);
       slot(f, s.varargs) = heap_.list(std::move(rest), Kind::kTuple);
     } else if (args.positional.size() > count) {
       return type_error(
@@ -528,8 +545,8 @@ class Interpreter {
       Value& parameter = slot(f, s.parameters[i]);
       if (!parameter.is(Kind::kMissing)) continue;
       if (i < required) {
-        parameter = heap_.undefined(
-            fmt::format("parameter '{}' was not provided", s.targets[i]->name));
+        parameter =
+            heap_.undefined(fmt::format("parameter '{}' was not provided", s.targets[i]->name));
       } else {
         WEIR_TRY(parameter, evaluate(*s.defaults[i - required], f));
       }
@@ -545,7 +562,8 @@ class Interpreter {
     if (e.kind == ExprKind::kConstant) return e.constant;
     const Level level(depth_);
     Status paid = heap_.charge(Heap::kStep);
-    if (paid && depth_ > kMaxDepth) paid = fail(Code::kTooLarge, "the template recurses too deeply");
+    if (paid && depth_ > kMaxDepth)
+      paid = fail(Code::kTooLarge, "the template recurses too deeply");
     if (!paid) return located(std::move(paid).error(), e.offset);
     Result<Value> v = compute(e, f);
     if (!v) return located(std::move(v).error(), e.offset);
@@ -554,39 +572,51 @@ class Interpreter {
 
   Result<Value> compute(const Expr& e, Frame& f) {
     switch (e.kind) {
-      case ExprKind::kConstant: return e.constant;
+      case ExprKind::kConstant:
+        return e.constant;
       case ExprKind::kName: {
         const Value v = slot(f, e.place);
         if (!v.is(Kind::kMissing)) return v;
         return heap_.undefined(fmt::format("'{}' is undefined", e.name));
       }
-      case ExprKind::kNamespaceAttribute: return type_error("not a value");
-      case ExprKind::kCaptured: return captured_;
+      case ExprKind::kNamespaceAttribute:
+        return type_error("not a value");
+      case ExprKind::kCaptured:
+        return captured_;
       case ExprKind::kList:
-      case ExprKind::kTuple: return list(e, f);
-      case ExprKind::kDict: return dict(e, f);
+      case ExprKind::kTuple:
+        return list(e, f);
+      case ExprKind::kDict:
+        return dict(e, f);
       case ExprKind::kAttribute:
-      case ExprKind::kItem: return member(e, f);
-      case ExprKind::kSlice: return sliced(e, f);
-      case ExprKind::kCall: return call(e, f);
+      case ExprKind::kItem:
+        return member(e, f);
+      case ExprKind::kSlice:
+        return sliced(e, f);
+      case ExprKind::kCall:
+        return call(e, f);
       case ExprKind::kFilter:
-      case ExprKind::kTest: return apply(e, f);
+      case ExprKind::kTest:
+        return apply(e, f);
       case ExprKind::kNegate:
       case ExprKind::kPlus:
-      case ExprKind::kNot: return unary(e, f);
+      case ExprKind::kNot:
+        return unary(e, f);
       case ExprKind::kArithmetic: {
         WEIR_TRY(const Value left, evaluate(*e.children[0], f));
         WEIR_TRY(const Value right, evaluate(*e.children[1], f));
         return arithmetic(heap_, e.op, left, right);
       }
-      case ExprKind::kCompare: return compare(e, f);
+      case ExprKind::kCompare:
+        return compare(e, f);
       case ExprKind::kAnd:
       case ExprKind::kOr: {
         WEIR_TRY(const Value left, evaluate(*e.children[0], f));
         if (truthy(left) == (e.kind == ExprKind::kOr)) return left;
         return evaluate(*e.children[1], f);
       }
-      case ExprKind::kConcat: return concat(e, f);
+      case ExprKind::kConcat:
+        return concat(e, f);
       case ExprKind::kConditional: {
         WEIR_TRY(const Value test, evaluate(*e.children[0], f));
         if (truthy(test)) return evaluate(*e.children[1], f);
@@ -645,7 +675,8 @@ class Interpreter {
   Result<Value> apply(const Expr& e, Frame& f) {
     const bool is_filter = e.kind == ExprKind::kFilter;
     if (is_filter ? e.filter == nullptr : e.test == nullptr) {
-      return type_error(fmt::format("No {} named '{}' found.", is_filter ? "filter" : "test", e.name));
+      return type_error(
+          fmt::format("No {} named '{}' found.", is_filter ? "filter" : "test", e.name));
     }
     WEIR_TRY(const Value subject, evaluate(*e.children[0], f));
     WEIR_TRY(const Arguments args, arguments(e, f));

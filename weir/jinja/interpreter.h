@@ -14,7 +14,7 @@
 namespace weir::jinja {
 
 struct Run {
-  std::string_view source;          ///< Normalised, for positions in errors.
+  std::string_view source;  ///< Normalised, for positions in errors.
   const Program& program;
   const DictObject& variables;
   std::int64_t unix_seconds = 0;

@@ -27,7 +27,8 @@ class Parser {
   }
 
   void skip() {
-    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) {
       ++at_;
     }
   }
@@ -51,13 +52,20 @@ class Parser {
     skip();
     if (at_ == text_.size()) return bad("the value is missing");
     switch (text_[at_]) {
-      case '{': return object(depth);
-      case '[': return array(depth);
-      case '"': return string();
-      case 't': return word("true", boolean(true, false));
-      case 'f': return word("false", boolean(false, false));
-      case 'n': return word("null", none(false));
-      default: return number();
+      case '{':
+        return object(depth);
+      case '[':
+        return array(depth);
+      case '"':
+        return string();
+      case 't':
+        return word("true", boolean(true, false));
+      case 'f':
+        return word("false", boolean(false, false));
+      case 'n':
+        return word("null", none(false));
+      default:
+        return number();
     }
   }
 
@@ -97,7 +105,8 @@ class Parser {
     std::uint32_t c = 0;
     if (text_.size() - at_ < 4) return bad("an unfinished \\u escape");
     const auto end = std::from_chars(text_.data() + at_, text_.data() + at_ + 4, c, 16);
-    if (end.ec != std::errc() || end.ptr != text_.data() + at_ + 4) return bad("a broken \\u escape");
+    if (end.ec != std::errc() || end.ptr != text_.data() + at_ + 4)
+      return bad("a broken \\u escape");
     at_ += 4;
     return c;
   }
@@ -119,14 +128,30 @@ class Parser {
       if (text_[end] == '"') break;
       if (at_ == text_.size()) return bad("an unfinished escape");
       switch (text_[at_++]) {
-        case '"': out += '"'; break;
-        case '\\': out += '\\'; break;
-        case '/': out += '/'; break;
-        case 'b': out += '\b'; break;
-        case 'f': out += '\f'; break;
-        case 'n': out += '\n'; break;
-        case 'r': out += '\r'; break;
-        case 't': out += '\t'; break;
+        case '"':
+          out += '"';
+          break;
+        case '\\':
+          out += '\\';
+          break;
+        case '/':
+          out += '/';
+          break;
+        case 'b':
+          out += '\b';
+          break;
+        case 'f':
+          out += '\f';
+          break;
+        case 'n':
+          out += '\n';
+          break;
+        case 'r':
+          out += '\r';
+          break;
+        case 't':
+          out += '\t';
+          break;
         case 'u': {
           WEIR_TRY(std::uint32_t c, hex4());
           if (c >= 0xD800 && c < 0xDC00 && text_.substr(at_).starts_with("\\u")) {
@@ -139,7 +164,8 @@ class Parser {
           utf8::append(out, c);
           break;
         }
-        default: return bad("an unknown escape");
+        default:
+          return bad("an unknown escape");
       }
     }
     if (utf8::find_invalid(out) != std::string::npos) return bad("a string that is not UTF-8");
@@ -185,7 +211,8 @@ class Parser {
     }
     double d = 0;
     if (std::from_chars(text.data(), end, d).ec != std::errc()) {
-      const bool tiny = text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos;
+      const bool tiny =
+          text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos;
       d = std::copysign(tiny ? 0.0 : HUGE_VAL, text.front() == '-' ? -1.0 : 1.0);
     }
     return real(d, false);
@@ -198,6 +225,8 @@ class Parser {
 
 }  // namespace
 
-Result<Value> parse_json(Heap& heap, std::string_view text) { return Parser(heap, text).document(); }
+Result<Value> parse_json(Heap& heap, std::string_view text) {
+  return Parser(heap, text).document();
+}
 
 }  // namespace weir::jinja

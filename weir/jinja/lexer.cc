@@ -113,7 +113,8 @@ class Lexer {
         at_ = source_.size();
         return {};
       }
-      if (tag + 1 < source_.size() && std::string_view("{%#").find(source_[tag + 1]) != std::string_view::npos) {
+      if (tag + 1 < source_.size() &&
+          std::string_view("{%#").find(source_[tag + 1]) != std::string_view::npos) {
         break;
       }
       ++tag;
@@ -149,7 +150,8 @@ class Lexer {
   Status comment(std::size_t tag) {
     const std::size_t end = source_.find("#}", at_);
     if (end == std::string_view::npos) return bad(tag, "Missing end of comment tag");
-    const char marker = end > at_ && (source_[end - 1] == '-' || source_[end - 1] == '+') ? source_[end - 1] : '\0';
+    const char marker =
+        end > at_ && (source_[end - 1] == '-' || source_[end - 1] == '+') ? source_[end - 1] : '\0';
     at_ = end + 2;
     after_close(marker, true);
     return {};
@@ -240,8 +242,10 @@ class Lexer {
       }
       if (end < source_.size() && (source_[end] == 'e' || source_[end] == 'E')) {
         std::size_t exponent = end + 1;
-        if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-')) ++exponent;
-        if (exponent < source_.size() && is_digit_char(source_[exponent])) end = digits_end(exponent, kDigits);
+        if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-'))
+          ++exponent;
+        if (exponent < source_.size() && is_digit_char(source_[exponent]))
+          end = digits_end(exponent, kDigits);
       }
     }
     if (end != whole) {
@@ -249,7 +253,9 @@ class Lexer {
       Lexeme& lexeme = push(Token::kFloat, text, start);
       const auto read = std::from_chars(text.data(), text.data() + text.size(), lexeme.real);
       if (read.ec != std::errc()) {
-        lexeme.real = text.find("e-") != std::string::npos || text.find("E-") != std::string::npos ? 0.0 : HUGE_VAL;
+        lexeme.real = text.find("e-") != std::string::npos || text.find("E-") != std::string::npos
+                          ? 0.0
+                          : HUGE_VAL;
       }
       at_ = end;
       return {};
@@ -262,7 +268,8 @@ class Lexer {
     std::size_t digits = start;
     std::size_t end = decimal_end;
     if (source_[start] == '0') {
-      const char letter = start + 1 < source_.size() ? static_cast<char>(source_[start + 1] | 0x20) : ' ';
+      const char letter =
+          start + 1 < source_.size() ? static_cast<char>(source_[start + 1] | 0x20) : ' ';
       const std::string_view alphabet = letter == 'x'   ? "0123456789abcdefABCDEF"
                                         : letter == 'o' ? "01234567"
                                         : letter == 'b' ? "01"
@@ -312,17 +319,25 @@ class Lexer {
       return bad(at_, fmt::format("unexpected char '{}'", source_.substr(at_, size)));
     }
     switch (c) {
-      case '(': closers += ')'; break;
-      case '[': closers += ']'; break;
-      case '{': closers += '}'; break;
+      case '(':
+        closers += ')';
+        break;
+      case '[':
+        closers += ']';
+        break;
+      case '{':
+        closers += '}';
+        break;
       case ')':
       case ']':
       case '}':
         if (closers.empty()) return bad(at_, fmt::format("unexpected '{}'", c));
-        if (closers.back() != c) return bad(at_, fmt::format("unexpected '{}', expected '{}'", c, closers.back()));
+        if (closers.back() != c)
+          return bad(at_, fmt::format("unexpected '{}', expected '{}'", c, closers.back()));
         closers.pop_back();
         break;
-      default: break;
+      default:
+        break;
     }
     push(Token::kOperator, std::string(1, c), at_);
     ++at_;
@@ -334,7 +349,8 @@ class Lexer {
     const char quote = source_[at_];
     std::size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
-    if (end >= source_.size()) return bad(start, fmt::format("unexpected char '{}': the string has no end", quote));
+    if (end >= source_.size())
+      return bad(start, fmt::format("unexpected char '{}': the string has no end", quote));
     WEIR_TRY(std::string value, unescape(source_.substr(start + 1, end - start - 1), start));
     push(Token::kString, std::move(value), start);
     at_ = end + 1;
@@ -352,17 +368,34 @@ class Lexer {
       const char c = text[i + 1];
       i += 2;
       switch (c) {
-        case '\n': break;
+        case '\n':
+          break;
         case '\\':
         case '\'':
-        case '"': out += c; break;
-        case 'a': out += '\a'; break;
-        case 'b': out += '\b'; break;
-        case 'f': out += '\f'; break;
-        case 'n': out += '\n'; break;
-        case 'r': out += '\r'; break;
-        case 't': out += '\t'; break;
-        case 'v': out += '\v'; break;
+        case '"':
+          out += c;
+          break;
+        case 'a':
+          out += '\a';
+          break;
+        case 'b':
+          out += '\b';
+          break;
+        case 'f':
+          out += '\f';
+          break;
+        case 'n':
+          out += '\n';
+          break;
+        case 'r':
+          out += '\r';
+          break;
+        case 't':
+          out += '\t';
+          break;
+        case 'v':
+          out += '\v';
+          break;
         case 'x':
         case 'u':
         case 'U': {
@@ -380,7 +413,8 @@ class Lexer {
           i += size;
           break;
         }
-        case 'N': return bad(offset, "\\N{name} is not supported; write the character itself");
+        case 'N':
+          return bad(offset, "\\N{name} is not supported; write the character itself");
         default:
           if (c >= '0' && c <= '7') {
             std::uint32_t code_point = static_cast<std::uint32_t>(c - '0');

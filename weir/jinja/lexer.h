@@ -14,8 +14,17 @@
 namespace weir::jinja {
 
 enum class Token : std::uint8_t {
-  kData, kVariableBegin, kVariableEnd, kBlockBegin, kBlockEnd,
-  kName, kString, kInteger, kFloat, kOperator, kEnd,
+  kData,
+  kVariableBegin,
+  kVariableEnd,
+  kBlockBegin,
+  kBlockEnd,
+  kName,
+  kString,
+  kInteger,
+  kFloat,
+  kOperator,
+  kEnd,
 };
 
 struct Lexeme {
@@ -30,8 +39,8 @@ struct Lexeme {
 [[nodiscard]] std::string describe_position(std::string_view source, std::size_t offset);
 
 /// An error whose message begins with the position; its subject is kTemplateSubject.
-[[nodiscard]] std::unexpected<Error> error_at(std::string_view source, std::size_t offset, Code code,
-                                              std::string_view message);
+[[nodiscard]] std::unexpected<Error> error_at(std::string_view source, std::size_t offset,
+                                              Code code, std::string_view message);
 inline constexpr std::string_view kTemplateSubject = "chat_template";
 
 /// All newlines to \n, and one trailing newline dropped.

@@ -10,8 +10,9 @@
 namespace weir::jinja {
 namespace {
 
-constexpr int kMaxNesting = 100;        ///< Of statements, and of expressions within brackets.
-constexpr std::uint16_t kMaxDepth = 250;  ///< Of an expression's tree: a + b + c ... is one level each.
+constexpr int kMaxNesting = 100;  ///< Of statements, and of expressions within brackets.
+constexpr std::uint16_t kMaxDepth =
+    250;  ///< Of an expression's tree: a + b + c ... is one level each.
 
 using Words = std::initializer_list<std::string_view>;
 
@@ -57,14 +58,22 @@ class Parser {
 
   static std::string describe(const Lexeme& l) {
     switch (l.token) {
-      case Token::kData: return "template data";
-      case Token::kVariableBegin: return "begin of print statement";
-      case Token::kVariableEnd: return "end of print statement";
-      case Token::kBlockBegin: return "begin of statement block";
-      case Token::kBlockEnd: return "end of statement block";
-      case Token::kEnd: return "end of template";
-      case Token::kString: return "a string";
-      default: return fmt::format("'{}'", l.text);
+      case Token::kData:
+        return "template data";
+      case Token::kVariableBegin:
+        return "begin of print statement";
+      case Token::kVariableEnd:
+        return "end of print statement";
+      case Token::kBlockBegin:
+        return "begin of statement block";
+      case Token::kBlockEnd:
+        return "end of statement block";
+      case Token::kEnd:
+        return "end of template";
+      case Token::kString:
+        return "a string";
+      default:
+        return fmt::format("'{}'", l.text);
     }
   }
 
@@ -101,7 +110,8 @@ class Parser {
 
   Status deepen(Expr& parent, const Expr& child) {
     if (child.depth >= kMaxDepth) {
-      return error_at(source_, child.offset, Code::kTooLarge, "the expression is nested too deeply");
+      return error_at(source_, child.offset, Code::kTooLarge,
+                      "the expression is nested too deeply");
     }
     parent.depth = std::max<std::uint16_t>(parent.depth, child.depth + 1);
     return {};
@@ -139,7 +149,8 @@ class Parser {
   };
   Status check_nesting() const {
     if (nesting_ <= kMaxNesting) return {};
-    return error_at(source_, current().offset, Code::kTooLarge, "the template is nested too deeply");
+    return error_at(source_, current().offset, Code::kTooLarge,
+                    "the template is nested too deeply");
   }
 
   // -- statements
@@ -460,8 +471,8 @@ class Parser {
 
   std::optional<Operator> accept_comparison() {
     static constexpr std::pair<std::string_view, Operator> kSymbols[] = {
-        {"==", Operator::kEqual}, {"!=", Operator::kNotEqual},     {"<", Operator::kLess},
-        {"<=", Operator::kLessEqual}, {">", Operator::kGreater}, {">=", Operator::kGreaterEqual}};
+        {"==", Operator::kEqual},     {"!=", Operator::kNotEqual}, {"<", Operator::kLess},
+        {"<=", Operator::kLessEqual}, {">", Operator::kGreater},   {">=", Operator::kGreaterEqual}};
     for (const auto& [text, op] : kSymbols) {
       if (accept_op(text)) return op;
     }
@@ -593,9 +604,14 @@ class Parser {
         }
         return constant(offset, constants_.string(std::move(text), true));
       }
-      case Token::kInteger: advance(); return constant(offset, integer(token.integer));
-      case Token::kFloat: advance(); return constant(offset, real(token.real));
-      default: break;
+      case Token::kInteger:
+        advance();
+        return constant(offset, integer(token.integer));
+      case Token::kFloat:
+        advance();
+        return constant(offset, real(token.real));
+      default:
+        break;
     }
     if (accept_op("(")) {
       WEIR_TRY(ExprPtr e, tuple(true, {}, true));
@@ -638,9 +654,10 @@ class Parser {
     return is(Token::kVariableEnd) || is(Token::kBlockEnd) || is_op(")") || at_any(ends);
   }
 
-  /// An expression, or several with commas between. `simplified`: names and literals only (targets).
-  Result<ExprPtr> tuple(bool with_conditional, Words ends, bool parentheses, bool simplified = false,
-                        bool with_namespace = false) {
+  /// An expression, or several with commas between. `simplified`: names and literals only
+  /// (targets).
+  Result<ExprPtr> tuple(bool with_conditional, Words ends, bool parentheses,
+                        bool simplified = false, bool with_namespace = false) {
     const Level level(nesting_);
     WEIR_TRY_STATUS(check_nesting());
     ExprPtr e = make(ExprKind::kTuple, current().offset);
@@ -655,7 +672,8 @@ class Parser {
     }
     if (is_tuple) return e;
     if (!e->children.empty()) return std::move(e->children[0]);
-    if (!parentheses) return bad(fmt::format("Expected an expression, got {}", describe(current())));
+    if (!parentheses)
+      return bad(fmt::format("Expected an expression, got {}", describe(current())));
     return e;
   }
 
@@ -748,7 +766,9 @@ class Parser {
   Status call_arguments(Expr& e) {
     const std::uint32_t offset = current().offset;
     WEIR_TRY_STATUS(expect_op("("));
-    const auto wrong = [&] { return bad_at(offset, "invalid syntax for function call expression"); };
+    const auto wrong = [&] {
+      return bad_at(offset, "invalid syntax for function call expression");
+    };
     for (bool first = true; !is_op(")"); first = false) {
       if (!first) {
         WEIR_TRY_STATUS(expect_op(","));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "weir/base/utf8.h"
+#include "weir/jinja/merge_sort.h"
 #include "weir/jinja/operators.h"
 #include "weir/jinja/unicode.h"
 
@@ -269,13 +270,9 @@ class JsonPrinter {
     order.reserve(items.size());
     for (const auto& item : items) order.push_back(&item);
     if (style_.sort_keys) {
-      Status sorted;
-      std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
-        const Result<int> c = compare(a->first, b->first);
-        if (!c && sorted) sorted = std::unexpected(c.error());
-        return c.value_or(0) < 0;
-      });
-      WEIR_TRY_STATUS(std::move(sorted));
+      WEIR_TRY_STATUS(merge_sort(order, [&](const auto* a, const auto* b) {
+        return comparison(heap_, Operator::kLess, a->first, b->first);
+      }));
     }
     out_.append("{", v.trusted);
     bool first = true;

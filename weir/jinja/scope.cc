@@ -11,7 +11,8 @@
 namespace weir::jinja {
 namespace {
 
-/// The names of one scope while it is being analysed: Jinja's Symbols. A copy is a branch of an `if`.
+/// The names of one scope while it is being analysed: Jinja's Symbols. A copy is a branch of an
+/// `if`.
 struct Symbols {
   const Symbols* parent = nullptr;
   std::map<std::string, Load> refs;
@@ -96,14 +97,22 @@ void visit_if(Symbols& s, const Stmt& stmt) {
 
 void visit(Symbols& s, const Stmt& stmt) {
   switch (stmt.kind) {
-    case StmtKind::kIf: visit_if(s, stmt); return;
+    case StmtKind::kIf:
+      visit_if(s, stmt);
+      return;
     case StmtKind::kSet:
       visit(s, stmt.exprs[0].get());
       visit_target(s, *stmt.targets[0], false);
       return;
-    case StmtKind::kSetBlock: visit_target(s, *stmt.targets[0], false); return;
-    case StmtKind::kMacro: s.store(stmt.name); return;
-    case StmtKind::kFilterBlock: visit(s, stmt.filter.get()); return;
+    case StmtKind::kSetBlock:
+      visit_target(s, *stmt.targets[0], false);
+      return;
+    case StmtKind::kMacro:
+      s.store(stmt.name);
+      return;
+    case StmtKind::kFilterBlock:
+      visit(s, stmt.filter.get());
+      return;
     default:
       // Output, the iterable of a for, the call of a call block, the values of a with.
       for (const ExprPtr& e : stmt.exprs) visit(s, e.get());
@@ -218,8 +227,12 @@ class Binder {
     if (e == nullptr) return {};
     switch (e->kind) {
       case ExprKind::kName:
-      case ExprKind::kNamespaceAttribute: e->place = find(f, e->name); break;
-      case ExprKind::kConditional: soft = true; break;
+      case ExprKind::kNamespaceAttribute:
+        e->place = find(f, e->name);
+        break;
+      case ExprKind::kConditional:
+        soft = true;
+        break;
       case ExprKind::kFilter:
         e->filter = find_filter(e->name);
         if (e->filter == nullptr && !soft) {
@@ -232,9 +245,17 @@ class Binder {
           return bad(e->offset, fmt::format("No test named '{}'.", e->name));
         }
         break;
-      default: break;
+      default:
+        break;
     }
-    for (ExprPtr& child : e->children) WEIR_TRY_STATUS(bind(child.get(), f, soft));
+    for (ExprPtr& child : e->children) {
+      // Jinja folds `none and x`: what a literal on the left keeps from running is never bound.
+      const Expr* left = child == e->children.front() ? nullptr : e->children.front().get();
+      const bool dead = (e->kind == ExprKind::kAnd || e->kind == ExprKind::kOr) &&
+                        left != nullptr && left->kind == ExprKind::kConstant &&
+                        truthy(left->constant) == (e->kind == ExprKind::kOr);
+      WEIR_TRY_STATUS(bind(child.get(), f, soft || dead));
+    }
     for (auto& [name, value] : e->named) WEIR_TRY_STATUS(bind(value.get(), f, soft));
     WEIR_TRY_STATUS(bind(e->star.get(), f, soft));
     return bind(e->star_star.get(), f, soft);
@@ -255,7 +276,8 @@ class Binder {
         for (ExprPtr& e : s.exprs) WEIR_TRY_STATUS(bind(e.get(), f, true));
         for (Body& body : s.bodies) WEIR_TRY_STATUS(bind(body, f, true));
         return {};
-      case StmtKind::kFor: return bind_for(s, f, soft);
+      case StmtKind::kFor:
+        return bind_for(s, f, soft);
       case StmtKind::kSet:
         WEIR_TRY_STATUS(bind(s.exprs[0].get(), f, soft));
         return bind_target(*s.targets[0], f);
@@ -276,7 +298,9 @@ class Binder {
         WEIR_TRY_STATUS(bind(s.filter.get(), block, false));
         return bind(s.bodies[0], block, false);
       }
-      case StmtKind::kMacro: s.place = find(f, s.name); return bind_macro(s, f);
+      case StmtKind::kMacro:
+        s.place = find(f, s.name);
+        return bind_macro(s, f);
       case StmtKind::kCallBlock:
         WEIR_TRY_STATUS(bind(s.exprs[0].get(), f, soft));
         return bind_macro(s, f);

@@ -8,6 +8,7 @@
 #include "weir/jinja/attributes.h"
 #include "weir/jinja/filters.h"
 #include "weir/jinja/format.h"
+#include "weir/jinja/merge_sort.h"
 #include "weir/jinja/operators.h"
 #include "weir/jinja/printing.h"
 #include "weir/jinja/unicode.h"
@@ -84,27 +85,14 @@ Result<std::vector<Value>> sorted(Heap& heap, std::vector<Keyed> items, bool rev
   std::uint64_t cost = Heap::kStep;
   for (std::size_t n = items.size(); n > 1; n /= 2) cost += 16 * items.size();
   WEIR_TRY_STATUS(heap.charge(cost));
-  Status failed;
-  const auto less = [&](const Keyed& a, const Keyed& b) {
-    if (!failed) return false;
-    const std::size_t size = a.key.is(Kind::kString) ? a.key.text().size() / 16 : 4;
-    if (Status paid = heap.charge(size); !paid) {
-      failed = std::move(paid);
-      return false;
-    }
-    const Result<bool> before = comparison(heap, Operator::kLess, a.key, b.key);
-    if (!before) {
-      failed = std::unexpected(before.error());
-      return false;
-    }
-    return *before;
+  const auto less = [&](const Keyed& a, const Keyed& b) -> Result<bool> {
+    WEIR_TRY_STATUS(heap.charge(a.key.is(Kind::kString) ? a.key.text().size() / 16 : 4));
+    return comparison(heap, Operator::kLess, a.key, b.key);
   };
   // Python's reverse keeps the order of equal items: reverse, sort, reverse.
-  // A merge sort bears an order that is not one (NaN) without stepping outside its range.
   if (reverse) std::reverse(items.begin(), items.end());
-  std::stable_sort(items.begin(), items.end(), less);
+  WEIR_TRY_STATUS(merge_sort(items, less));
   if (reverse) std::reverse(items.begin(), items.end());
-  WEIR_TRY_STATUS(std::move(failed));
   std::vector<Value> out;
   out.reserve(items.size());
   for (const Keyed& k : items) out.push_back(k.item);
@@ -189,10 +177,12 @@ Result<Value> filter_items(Heap& heap, const Value& v, const Arguments& args) {
   WEIR_TRY(const Bound bound, bind({"items", {}}, args));
   if (v.is(Kind::kUndefined)) return heap.iterator({});
   if (!v.is(Kind::kDict)) {
-    return heap.iterator({}, Error{Code::kInvalidArgument, "Can only get item pairs from a mapping.", ""});
+    return heap.iterator(
+        {}, Error{Code::kInvalidArgument, "Can only get item pairs from a mapping.", ""});
   }
   std::vector<Value> out;
-  for (const auto& [key, value] : v.dict().items) out.push_back(heap.list({key, value}, Kind::kTuple));
+  for (const auto& [key, value] : v.dict().items)
+    out.push_back(heap.list({key, value}, Kind::kTuple));
   return heap.iterator(std::move(out));
 }
 
@@ -234,7 +224,8 @@ Result<Value> filter_last(Heap& heap, const Value& v, const Arguments& args) {
     case Kind::kString:
       if (v.text().empty()) break;
       return get_item(heap, v, integer(-1));
-    default: break;
+    default:
+      break;
   }
   WEIR_TRY(const auto items, iterate_all(heap, v));
   if (items.empty()) return heap.undefined("No last item, sequence was empty.");
@@ -302,8 +293,7 @@ Result<Value> filter_batch(Heap& heap, const Value& v, const Arguments& args) {
   std::vector<Value> out;
   std::vector<Value> row;
   for (const Value& item : items) {
-    WEIR_TRY(const bool full,
-             equal(integer(static_cast<std::int64_t>(row.size())), bound[0]));
+    WEIR_TRY(const bool full, equal(integer(static_cast<std::int64_t>(row.size())), bound[0]));
     if (full) out.push_back(heap.list(std::exchange(row, {})));
     row.push_back(item);
   }
@@ -311,7 +301,8 @@ Result<Value> filter_batch(Heap& heap, const Value& v, const Arguments& args) {
     if (!bound.is_none(1)) {
       WEIR_TRY(const std::int64_t width, bound.integer_or(0, 0));
       const auto missing = width - static_cast<std::int64_t>(row.size());
-      WEIR_TRY_STATUS(heap.charge(missing > 0 ? static_cast<std::uint64_t>(missing) * sizeof(Value) : 0));
+      WEIR_TRY_STATUS(
+          heap.charge(missing > 0 ? static_cast<std::uint64_t>(missing) * sizeof(Value) : 0));
       for (std::int64_t i = 0; i < missing; ++i) row.push_back(bound[1]);
     }
     out.push_back(heap.list(std::move(row)));
@@ -324,7 +315,8 @@ Result<Value> filter_slice(Heap& heap, const Value& v, const Arguments& args) {
   WEIR_TRY(const std::int64_t slices, bound.integer_or(0, 0));
   WEIR_TRY(const auto items, iterate_all(heap, v));
   if (slices == 0) {
-    return heap.iterator({}, Error{Code::kInvalidArgument, "integer division or modulo by zero", ""});
+    return heap.iterator({},
+                         Error{Code::kInvalidArgument, "integer division or modulo by zero", ""});
   }
   if (slices < 0) return heap.iterator({});
   WEIR_TRY_STATUS(heap.charge(static_cast<std::uint64_t>(slices) * Heap::kStep));
@@ -395,7 +387,8 @@ Result<Value> filter_dictsort(Heap& heap, const Value& v, const Arguments& args)
 }
 
 Result<Value> filter_groupby(Heap& heap, const Value& v, const Arguments& args) {
-  WEIR_TRY(const Bound bound, bind({"groupby", {"attribute", "default", "case_sensitive"}, 1}, args));
+  WEIR_TRY(const Bound bound,
+           bind({"groupby", {"attribute", "default", "case_sensitive"}, 1}, args));
   const Value* fallback = bound.is_none(1) ? nullptr : &bound[1];
   const Getter key_of(heap, bound[0], !bound.is_true(2), fallback);
   const Getter shown_key(heap, bound[0], false, fallback);
@@ -431,7 +424,8 @@ Result<Value> filter_sum(Heap& heap, const Value& v, const Arguments& args) {
   WEIR_TRY(const auto items, iterate_all(heap, v));
   const Getter getter(heap, bound.value_or(0, none()), false);
   Value total = bound.value_or(1, integer(0));
-  if (total.is(Kind::kString)) return type_error("sum() can't sum strings [use ''.join(seq) instead]");
+  if (total.is(Kind::kString))
+    return type_error("sum() can't sum strings [use ''.join(seq) instead]");
   for (const Value& item : items) {
     WEIR_TRY(const Value term, getter(item));
     WEIR_TRY(total, arithmetic(heap, Operator::kAdd, total, term));

@@ -41,7 +41,8 @@ Calendar calendar(std::int64_t unix_seconds) {
   const std::int64_t day_of_era = z - era * 146097;
   const std::int64_t year_of_era =
       (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
   c.day = static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1);
   c.month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
@@ -91,52 +92,134 @@ std::string strftime_utc(std::int64_t unix_seconds, std::string_view format) {
       padded = false;
       ++i;
     }
-    const auto two = [&](std::int64_t n) { out += padded ? fmt::format("{:02}", n) : fmt::format("{}", n); };
-    const auto blank = [&](std::int64_t n) { out += padded ? fmt::format("{:2}", n) : fmt::format("{}", n); };
+    const auto two = [&](std::int64_t n) {
+      out += padded ? fmt::format("{:02}", n) : fmt::format("{}", n);
+    };
+    const auto blank = [&](std::int64_t n) {
+      out += padded ? fmt::format("{:2}", n) : fmt::format("{}", n);
+    };
     switch (format[i]) {
-      case 'a': out += day.substr(0, 3); break;
-      case 'A': out += day; break;
-      case 'w': out += fmt::format("{}", c.weekday); break;
-      case 'u': out += fmt::format("{}", c.weekday == 0 ? 7 : c.weekday); break;
-      case 'd': two(c.day); break;
-      case 'e': blank(c.day); break;
+      case 'a':
+        out += day.substr(0, 3);
+        break;
+      case 'A':
+        out += day;
+        break;
+      case 'w':
+        out += fmt::format("{}", c.weekday);
+        break;
+      case 'u':
+        out += fmt::format("{}", c.weekday == 0 ? 7 : c.weekday);
+        break;
+      case 'd':
+        two(c.day);
+        break;
+      case 'e':
+        blank(c.day);
+        break;
       case 'b':
-      case 'h': out += month.substr(0, 3); break;
-      case 'B': out += month; break;
-      case 'm': two(c.month); break;
-      case 'y': two(c.year % 100); break;
-      case 'Y': out += fmt::format("{}", c.year); break;
-      case 'C': two(c.year / 100); break;
-      case 'H': two(c.hour); break;
-      case 'k': blank(c.hour); break;
-      case 'I': two(hour12(c.hour)); break;
-      case 'l': blank(hour12(c.hour)); break;
-      case 'p': out += c.hour < 12 ? "AM" : "PM"; break;
-      case 'P': out += c.hour < 12 ? "am" : "pm"; break;
-      case 'M': two(c.minute); break;
-      case 'S': two(c.second); break;
-      case 'f': out += "000000"; break;
-      case 'z': break;  // A naive datetime has no zone.
-      case 'Z': break;
-      case 's': out += fmt::format("{}", now); break;
-      case 'j': out += padded ? fmt::format("{:03}", c.year_day + 1) : fmt::format("{}", c.year_day + 1); break;
-      case 'U': two((c.year_day + 7 - c.weekday) / 7); break;
-      case 'W': two((c.year_day + 7 - (c.weekday + 6) % 7) / 7); break;
-      case 'V': two(iso_week(c).week); break;
-      case 'G': out += fmt::format("{}", iso_week(c).year); break;
-      case 'g': two(iso_week(c).year % 100); break;
-      case 'c': out += strftime_utc(now, "%a %b %e %H:%M:%S %Y"); break;
+      case 'h':
+        out += month.substr(0, 3);
+        break;
+      case 'B':
+        out += month;
+        break;
+      case 'm':
+        two(c.month);
+        break;
+      case 'y':
+        two(c.year % 100);
+        break;
+      case 'Y':
+        out += fmt::format("{}", c.year);
+        break;
+      case 'C':
+        two(c.year / 100);
+        break;
+      case 'H':
+        two(c.hour);
+        break;
+      case 'k':
+        blank(c.hour);
+        break;
+      case 'I':
+        two(hour12(c.hour));
+        break;
+      case 'l':
+        blank(hour12(c.hour));
+        break;
+      case 'p':
+        out += c.hour < 12 ? "AM" : "PM";
+        break;
+      case 'P':
+        out += c.hour < 12 ? "am" : "pm";
+        break;
+      case 'M':
+        two(c.minute);
+        break;
+      case 'S':
+        two(c.second);
+        break;
+      case 'f':
+        out += "000000";
+        break;
+      case 'z':
+        break;  // A naive datetime has no zone.
+      case 'Z':
+        break;
+      case 's':
+        out += fmt::format("{}", now);
+        break;
+      case 'j':
+        out += padded ? fmt::format("{:03}", c.year_day + 1) : fmt::format("{}", c.year_day + 1);
+        break;
+      case 'U':
+        two((c.year_day + 7 - c.weekday) / 7);
+        break;
+      case 'W':
+        two((c.year_day + 7 - (c.weekday + 6) % 7) / 7);
+        break;
+      case 'V':
+        two(iso_week(c).week);
+        break;
+      case 'G':
+        out += fmt::format("{}", iso_week(c).year);
+        break;
+      case 'g':
+        two(iso_week(c).year % 100);
+        break;
+      case 'c':
+        out += strftime_utc(now, "%a %b %e %H:%M:%S %Y");
+        break;
       case 'x':
-      case 'D': out += strftime_utc(now, "%m/%d/%y"); break;
+      case 'D':
+        out += strftime_utc(now, "%m/%d/%y");
+        break;
       case 'X':
-      case 'T': out += strftime_utc(now, "%H:%M:%S"); break;
-      case 'R': out += strftime_utc(now, "%H:%M"); break;
-      case 'r': out += strftime_utc(now, "%I:%M:%S %p"); break;
-      case 'F': out += strftime_utc(now, "%Y-%m-%d"); break;
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case '%': out += '%'; break;
-      default: out += padded ? "%" : "%-"; out += format[i];
+      case 'T':
+        out += strftime_utc(now, "%H:%M:%S");
+        break;
+      case 'R':
+        out += strftime_utc(now, "%H:%M");
+        break;
+      case 'r':
+        out += strftime_utc(now, "%I:%M:%S %p");
+        break;
+      case 'F':
+        out += strftime_utc(now, "%Y-%m-%d");
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case '%':
+        out += '%';
+        break;
+      default:
+        out += padded ? "%" : "%-";
+        out += format[i];
     }
   }
   return out;

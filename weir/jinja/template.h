@@ -1,9 +1,14 @@
 #pragma once
 
-/// A compiled Jinja template, with the environment that Hugging Face's chat templates are written for:
-/// ImmutableSandboxedEnvironment(trim_blocks, lstrip_blocks, loopcontrols), their `tojson`,
-/// `raise_exception`, `strftime_now` and `generation` tag. What it prints is byte for byte what
-/// Python's Jinja2 3.1 prints, except that integers are limited to 64 bits and nothing has an address.
+/// A compiled Jinja template, with the environment that Hugging Face's chat templates are written
+/// for: ImmutableSandboxedEnvironment(trim_blocks, lstrip_blocks, loopcontrols), their `tojson`,
+/// `raise_exception`, `strftime_now` and `generation` tag. The aim is byte for byte what Python's
+/// Jinja2 3.1 prints (tests/test_chat_templates.py compares). Known differences: integers have 64
+/// bits; functions and generators print no address; no extends, include, import, block, autoescape
+/// or recursive loop; no filters pprint, random, urlize, wordwrap, xmlattr, striptags,
+/// filesizeformat; no
+/// \\N{name} escape; groupby gives plain pairs; beyond a literal beside `and` or `or`, no
+/// expression is folded before it runs.
 ///
 /// A template comes from a model file and is not believed: its size, nesting, work and output are
 /// bounded, and it sees nothing but its variables and the time that it is given.
@@ -22,7 +27,7 @@
 namespace weir::jinja {
 
 struct Limits {
-  std::size_t source_bytes = std::size_t{1} << 20;   ///< The largest real templates have some 20 KiB.
+  std::size_t source_bytes = std::size_t{1} << 20;
   std::size_t output_bytes = std::size_t{64} << 20;  ///< Of one render.
 };
 

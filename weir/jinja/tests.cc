@@ -36,8 +36,10 @@ bool is_sequence(const Value& v) {
     case Kind::kTuple:
     case Kind::kDict:
     case Kind::kRange:
-    case Kind::kUndefined: return true;
-    default: return false;
+    case Kind::kUndefined:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -99,11 +101,16 @@ Result<bool> same_as(Heap&, const Value& v, const Arguments& args) {
   const Value& other = bound[0];
   if (v.kind != other.kind) return false;
   switch (v.kind) {
-    case Kind::kNone: return true;
-    case Kind::kBool: return v.boolean == other.boolean;
-    case Kind::kInt: return v.integer == other.integer;
-    case Kind::kString: return v.str() == other.str();
-    default: return v.object == other.object;
+    case Kind::kNone:
+      return true;
+    case Kind::kBool:
+      return v.boolean == other.boolean;
+    case Kind::kInt:
+      return v.integer == other.integer;
+    case Kind::kString:
+      return v.str() == other.str();
+    default:
+      return v.object == other.object;
   }
 }
 

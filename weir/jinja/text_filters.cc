@@ -155,7 +155,8 @@ Result<Value> filter_int(Heap&, const Value& v, const Arguments& args) {
   } else if (v.is(Kind::kString)) {
     trusted = v.text().all_trusted();
     if (base == 0 || (base >= 2 && base <= 36)) {
-      if (const auto i = parse_integer(v.str(), static_cast<int>(base))) return integer(*i, trusted);
+      if (const auto i = parse_integer(v.str(), static_cast<int>(base)))
+        return integer(*i, trusted);
     }
     d = parse_real(v.str());
   }
@@ -185,7 +186,8 @@ Result<Value> filter_indent(Heap& heap, const Value& v, const Arguments& args) {
   WEIR_TRY(const Bound bound, bind({"indent", {"width", "first", "blank"}}, args));
   if (v.is(Kind::kUndefined)) return undefined_error(v);
   if (!v.is(Kind::kString)) {
-    return type_error(fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(v)));
+    return type_error(
+        fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(v)));
   }
   Text indention;
   if (bound.has(0) && bound[0].is(Kind::kString)) {
@@ -193,12 +195,14 @@ Result<Value> filter_indent(Heap& heap, const Value& v, const Arguments& args) {
   } else {
     WEIR_TRY(const std::int64_t width, bound.integer_or(0, 4));
     WEIR_TRY_STATUS(heap.charge(width > 0 ? static_cast<std::uint64_t>(width) : 0));
-    indention = Text(std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' '), true);
+    indention =
+        Text(std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' '), true);
   }
   Text with_newline = v.text();
   with_newline.append("\n", v.text().all_trusted());
   const std::vector<Text> lines = split_lines(with_newline, false);
-  WEIR_TRY_STATUS(heap.charge(v.text().size() + (lines.size() + 1) * (indention.size() + sizeof(Text))));
+  WEIR_TRY_STATUS(
+      heap.charge(v.text().size() + (lines.size() + 1) * (indention.size() + sizeof(Text))));
   const bool blank = bound.is_true(2);
   Text out;
   if (bound.is_true(1)) out.append(indention);
@@ -299,7 +303,8 @@ Result<Value> filter_truncate(Heap& heap, const Value& v, const Arguments& args)
   WEIR_TRY(const std::int64_t leeway,
            bound.is_none(3) ? Result<std::int64_t>(5) : bound.integer_or(3, 5));
   const auto end_size = static_cast<std::int64_t>(length(end.view()));
-  if (limit < end_size) return type_error(fmt::format("expected length >= {}, got {}", end_size, limit));
+  if (limit < end_size)
+    return type_error(fmt::format("expected length >= {}, got {}", end_size, limit));
   if (leeway < 0) return type_error(fmt::format("expected leeway >= 0, got {}", leeway));
   if (!v.is(Kind::kString)) {
     WEIR_TRY(const std::int64_t size, length_of(v));
@@ -330,8 +335,10 @@ Result<Value> filter_urlencode(Heap& heap, const Value& v, const Arguments& args
   Text out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text.view()[i]);
-    const bool plain = c < 0x80 && (is_alnum(c) || c == '_' || c == '.' || c == '-' || c == '~' || c == '/');
-    out.append(plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c), text.trusted_at(i));
+    const bool plain =
+        c < 0x80 && (is_alnum(c) || c == '_' || c == '.' || c == '-' || c == '~' || c == '/');
+    out.append(plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c),
+               text.trusted_at(i));
   }
   return heap.string(std::move(out));
 }

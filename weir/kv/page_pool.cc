@@ -4,41 +4,65 @@
 
 namespace weir::kv {
 
-PagePool::PagePool(std::uint32_t total) : held_(total, false) {
+PagePool::PagePool(std::uint32_t total) : state_(total) {
   free_.reserve(total);
   for (std::uint32_t i = total; i > 0; --i) free_.push_back(PageId{i - 1});
 }
 
-bool PagePool::take(std::uint32_t count, std::vector<PageId>& pages) {
-  if (count > free_.size()) return false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const PageId page = free_.back();
-    free_.pop_back();
-    held_[index(page)] = true;
-    pages.push_back(page);
-  }
-  return true;
+PageId PagePool::take() {
+  WEIR_CHECK(!free_.empty(), "only a free page can be taken");
+  const PageId page = free_.back();
+  free_.pop_back();
+  state_[index(page)].references = 1;
+  return page;
 }
 
-void PagePool::give_back(std::span<const PageId> pages) {
-  for (PageId page : pages) {
-    WEIR_CHECK(index(page) < held_.size() && held_[index(page)],
-               "only a held page can be given back");
-    held_[index(page)] = false;
+void PagePool::add_reference(PageId page) {
+  State& s = state_[index(page)];
+  WEIR_CHECK(s.references > 0 || s.remembered, "only a held or cached page can be shared");
+  if (s.references++ == 0) --cached_;
+}
+
+void PagePool::drop_reference(PageId page) {
+  State& s = state_[index(page)];
+  WEIR_CHECK(s.references > 0, "only a held page can be given back");
+  if (--s.references > 0) return;
+  if (s.remembered) {
+    ++cached_;
+  } else {
     free_.push_back(page);
   }
 }
 
+void PagePool::remember(PageId page) {
+  State& s = state_[index(page)];
+  WEIR_CHECK(s.references > 0 && !s.remembered, "only a held page is remembered, once");
+  s.remembered = true;
+}
+
+void PagePool::forget(PageId page) {
+  State& s = state_[index(page)];
+  WEIR_CHECK(s.remembered, "only a remembered page can be forgotten");
+  s.remembered = false;
+  if (s.references > 0) return;
+  --cached_;
+  free_.push_back(page);
+}
+
 void PagePool::check() const {
-  std::vector<bool> seen(held_.size(), false);
+  std::vector<bool> listed(state_.size(), false);
   for (PageId page : free_) {
-    WEIR_CHECK(index(page) < held_.size(), "a free page exists");
-    WEIR_CHECK(!held_[index(page)] && !seen[index(page)], "a free page is free once");
-    seen[index(page)] = true;
+    WEIR_CHECK(index(page) < state_.size() && !listed[index(page)], "a free page is listed once");
+    listed[index(page)] = true;
   }
-  std::size_t held = 0;
-  for (bool h : held_) held += h;
-  WEIR_CHECK(free_.size() + held == held_.size(), "free + held = total");
+  std::uint32_t cached = 0;
+  for (std::size_t i = 0; i < state_.size(); ++i) {
+    const State& s = state_[i];
+    const bool is_free = s.references == 0 && !s.remembered;
+    WEIR_CHECK(is_free == listed[i], "a page is free exactly when nobody holds or remembers it");
+    cached += s.references == 0 && s.remembered;
+  }
+  WEIR_CHECK(cached == cached_, "free + held + cached = total");
 }
 
 }  // namespace weir::kv

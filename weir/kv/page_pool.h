@@ -1,13 +1,13 @@
 #pragma once
 
-/// The ledger of KV pages: which are free, which are held. It knows ids, never bytes; the bytes a
-/// PageId names live in compute/kv_arena.h.
+/// The ledger of KV pages: which are free, which are held and how often, which are only cached. It
+/// knows ids, never bytes; the bytes a PageId names live in compute/kv_arena.h.
 ///
-/// Books balance: free + held = total after every operation, proven by check().
-/// Thread safety: none; one owner.
+/// A page is free, or held (references > 0), or cached (no reference, but the prefix tree remembers
+/// its tokens). Books balance: free + held + cached = total after every operation; check() proves
+/// it. Thread safety: none; one owner.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "weir/base/ids.h"
@@ -18,22 +18,39 @@ class PagePool {
  public:
   explicit PagePool(std::uint32_t total);
 
-  [[nodiscard]] std::uint32_t total() const { return static_cast<std::uint32_t>(held_.size()); }
+  [[nodiscard]] std::uint32_t total() const { return static_cast<std::uint32_t>(state_.size()); }
   [[nodiscard]] std::uint32_t free() const { return static_cast<std::uint32_t>(free_.size()); }
-  [[nodiscard]] std::uint32_t held() const { return total() - free(); }
+  [[nodiscard]] std::uint32_t held() const { return total() - free() - cached_; }
+  [[nodiscard]] std::uint32_t cached() const { return cached_; }
+  [[nodiscard]] std::uint32_t references(PageId page) const {
+    return state_[index(page)].references;
+  }
+  [[nodiscard]] bool remembered(PageId page) const { return state_[index(page)].remembered; }
 
-  /// Appends `count` pages to `pages`, all or nothing. False when fewer are free.
-  [[nodiscard]] bool take(std::uint32_t count, std::vector<PageId>& pages);
+  /// A free page, now held once. REQUIRES: free() > 0.
+  [[nodiscard]] PageId take();
 
-  /// REQUIRES: every page is held. Each becomes free.
-  void give_back(std::span<const PageId> pages);
+  /// REQUIRES: the page is held or cached.
+  void add_reference(PageId page);
+  /// REQUIRES: the page is held. Without references it becomes cached if remembered, else free.
+  void drop_reference(PageId page);
+
+  /// The prefix tree remembers, or forgets, what the page holds. A forgotten page without
+  /// references is free. REQUIRES: the page is not free; remember and forget alternate.
+  void remember(PageId page);
+  void forget(PageId page);
 
   /// Aborts when the books do not balance. O(total).
   void check() const;
 
  private:
+  struct State {
+    std::uint32_t references = 0;
+    bool remembered = false;
+  };
   std::vector<PageId> free_;  ///< A stack: the page freed last is warm in cache, so it goes first.
-  std::vector<bool> held_;    ///< [total]
+  std::vector<State> state_;  ///< [total]
+  std::uint32_t cached_ = 0;
 };
 
 }  // namespace weir::kv

@@ -62,8 +62,9 @@ struct Reference {
       all.emplace_back((l[i] - max) / static_cast<double>(p.temperature), static_cast<TokenId>(i));
     }
     const auto by = [&](auto key) {
-      std::stable_sort(all.begin(), all.end(),
-                       [&](const auto& a, const auto& b) { return key(a) > key(b); });
+      std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+        return key(a) != key(b) ? key(a) > key(b) : a.second < b.second;
+      });
     };
     const auto value = [](const auto& a) { return a.first; };
     const auto keep = [&](double share, auto key) {
@@ -389,8 +390,10 @@ TEST(Logprobs, AreThoseOfTheRawLogitsWithTheBestFirst) {
     for (std::size_t i = 0; i < vocabulary; ++i) {
       if (std::isfinite(logits[i])) order.push_back(static_cast<TokenId>(i));
     }
-    std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) {
-      return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+    std::sort(order.begin(), order.end(), [&](TokenId a, TokenId b) {
+      const float x = logits[static_cast<std::size_t>(a)];
+      const float y = logits[static_cast<std::size_t>(b)];
+      return x != y ? x > y : a < b;
     });
     order.resize(std::min<std::size_t>(order.size(), 20));
     ASSERT_EQ(got.top.size(), order.size());

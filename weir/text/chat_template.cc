@@ -18,9 +18,8 @@ using jinja::Heap;
 using jinja::Kind;
 using jinja::Value;
 
-/// Work units (bytes copied, steps of 64) for one render: real templates over short conversations
-/// take well below 1 Mi. Together with what the conversation itself earns it bounds a hostile
-/// template to about a second and a few hundred MiB.
+/// Work units (bytes copied, steps of 64) for one render; more for a longer conversation, so that
+/// its length alone never exhausts them.
 constexpr std::uint64_t kBaseBudget = std::uint64_t{128} << 20;
 constexpr std::uint64_t kBudgetPerByte = 32;
 
@@ -89,8 +88,8 @@ class Builder {
   }
 
   Value role(const std::string& name) {
-    static constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant", "tool",
-                                                               "developer"};
+    static constexpr std::array<std::string_view, 5> kRoles = {"system", "user", "assistant",
+                                                               "tool", "developer"};
     const bool known = std::ranges::find(kRoles, name) != kRoles.end();
     if (name == "developer" && !knows_developer_) return heap_.string("system", true);
     return heap_.string(name, known);
@@ -143,7 +142,8 @@ class Builder {
     if (!m.tool_calls.empty()) set(out, "tool_calls", tool_calls(m.tool_calls));
     if (m.reasoning_content) {
       set(out, "reasoning_content", user_text(*m.reasoning_content));
-      set(out, "thinking", user_text(*m.reasoning_content));  // The older name, as transformers adds it.
+      set(out, "thinking",
+          user_text(*m.reasoning_content));  // The older name, as transformers adds it.
     }
     return dict(out);
   }

@@ -2,8 +2,9 @@
 
 /// A model's chat template: a conversation to the spans of its prompt. The template's own text is
 /// trusted, everything that came from the conversation is not, character by character, through
-/// every filter and slice; so text::Tokenizer::encode sees special tokens only where the template put
-/// them. One exception: a role out of OpenAI's five is trusted, as templates build tokens from it
+/// every filter and slice; so text::Tokenizer::encode sees special tokens only where the template
+/// put them. One exception: a role out of OpenAI's five is trusted, as templates build tokens from
+/// it
 /// (`<|user|>`).
 ///
 /// Templates disagree on three points of form; compile() finds out by rendering which one this
@@ -29,7 +30,8 @@ namespace weir::text {
 struct TemplateContext {
   std::string bos_token;  ///< Texts of the model's tokens, as templates name them.
   std::string eos_token;
-  std::int64_t unix_seconds = 0;  ///< What `strftime_now` formats (UTC); time comes in as a parameter.
+  std::int64_t unix_seconds =
+      0;  ///< What `strftime_now` formats (UTC); time comes in as a parameter.
 };
 
 class ChatTemplate {
@@ -37,8 +39,8 @@ class ChatTemplate {
   /// Compiles, then renders a small conversation to prove that the template works at all.
   [[nodiscard]] static Result<ChatTemplate> compile(std::string_view source);
 
-  /// Code::kInvalidArgument when the template itself refuses (raise_exception) or cannot render this
-  /// conversation. `developer` becomes `system` where the template does not know it.
+  /// Code::kInvalidArgument when the template itself refuses (raise_exception) or cannot render
+  /// this conversation. `developer` becomes `system` where the template does not know it.
   [[nodiscard]] Result<std::vector<Span>> render(const Conversation& conversation,
                                                  const TemplateContext& context) const;
 

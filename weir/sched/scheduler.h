@@ -1,0 +1,152 @@
+#pragma once
+
+/// Continuous batching as a pure state machine (Orca, Yu et al. 2022, with chunked prefill,
+/// Sarathi-Serve, Agrawal et al. 2024). Events go in — arrived, cancelled, step done — with the
+/// time they happened; a StepPlan comes out. The engine drives it with a model and a clock, the
+/// simulator with policy::StepCost and virtual time; both run this very code.
+///
+/// In every plan: decode rows first, one for each running answer; then prefill chunks in order of
+/// admission under the step's token budget, B_dec + sum C_k <= T_budget; then admission while
+/// budget, pages and sequences last. When a running answer finds no page, the cheapest victim is
+/// pre-empted.
+///
+/// Books, always: accepted = waiting + running + finished + cancelled + failed + past their
+/// deadline; pages: free + held + cached = total; tokens computed = those useful + those lost.
+/// check() proves it. Thread safety: none; one owner.
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/policy/fair_share.h"
+#include "weir/policy/length_estimate.h"
+#include "weir/policy/step_cost.h"
+#include "weir/sched/options.h"
+#include "weir/sched/request.h"
+#include "weir/sched/step_plan.h"
+
+namespace weir::sched {
+
+struct Counts {
+  std::uint64_t accepted = 0, refused = 0;
+  std::uint64_t finished = 0, cancelled = 0, failed = 0, deadline = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t prompt_rows = 0;      ///< Prefill rows computed for the first time,
+  std::uint64_t recomputed_rows = 0;  ///< and again, after a pre-emption.
+  std::uint64_t decode_rows = 0;
+  std::uint64_t answer_tokens = 0;  ///< Sampled.
+  std::uint64_t wasted_tokens =
+      0;  ///< Of those, for requests that were cancelled, failed or too late.
+};
+
+class Scheduler {
+ public:
+  Scheduler(const Options& options, const policy::StepCost& cost);
+
+  // Events.
+  [[nodiscard]] std::expected<void, Refusal> arrived(Request request, Instant now);
+  /// Takes effect in the next plan; unknown or ended ids are ignored.
+  void cancel(SequenceId id);
+  /// The step of the last plan, which was not empty(), ran; one result for each row that wanted
+  /// logits. Ends are reported in the next plan.
+  void step_done(std::span<const RowResult> results, Duration took);
+
+  /// The next step. REQUIRES: the step before, unless it was empty(), was reported done.
+  [[nodiscard]] StepPlan plan(Instant now);
+
+  // Questions.
+  [[nodiscard]] std::span<const TokenId> tokens(
+      SequenceId id) const;  ///< Prompt and answer so far.
+  [[nodiscard]] std::span<const PageId> table(SequenceId id) const { return ledger_.table(id); }
+  [[nodiscard]] std::uint32_t waiting() const {
+    return static_cast<std::uint32_t>(waiting_.size());
+  }
+  [[nodiscard]] std::uint32_t running() const {
+    return static_cast<std::uint32_t>(running_.size());
+  }
+  [[nodiscard]] std::uint64_t waiting_tokens() const { return waiting_tokens_; }
+  [[nodiscard]] bool idle() const { return sequences_.empty(); }
+  /// When plan() must be asked again although nothing happens: the earliest deadline.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+  [[nodiscard]] const kv::Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  [[nodiscard]] policy::FairShare& shares() { return shares_; }
+
+  /// Aborts when the books do not balance.
+  void check() const;
+
+ private:
+  struct Sequence {
+    Request request;
+    std::vector<TokenId> tokens;  ///< Prompt, then answer.
+    std::uint64_t arrival_number = 0;
+    Instant arrived{};
+    std::uint32_t computed = 0;  ///< Positions whose keys and values are in pages.
+    std::uint32_t high_water =
+        0;  ///< The most that ever were: computing below it again is recomputation.
+    std::uint32_t preemptions = 0;
+    bool running = false;
+    bool cancelled = false;
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(tokens.size()); }
+    [[nodiscard]] std::uint32_t answer() const {
+      return size() - static_cast<std::uint32_t>(request.prompt.size());
+    }
+    [[nodiscard]] bool decoding() const { return answer() > 0 && computed + 1 == size(); }
+  };
+
+  void end(SequenceId id, End how, StepPlan* plan);
+  void drop_the_gone(Instant now, StepPlan& plan);
+  void place_decodes(Instant now, StepPlan& plan);
+  void place_prefills(Instant now, StepPlan& plan);
+  void admit(Instant now, StepPlan& plan);
+  void make_way(Instant now, StepPlan& plan);
+  void start(Sequence& s, Instant now, StepPlan& plan);
+  /// What keeps it from starting now, the step's budget aside.
+  [[nodiscard]] Held obstacle(const Sequence& s) const;
+  [[nodiscard]] bool forks(const Sequence& s) const;
+  [[nodiscard]] std::uint32_t chunk_of(const Sequence& s, const StepPlan& plan) const;
+  void place_chunk(const Sequence& s, std::uint32_t count, StepPlan& plan);
+  [[nodiscard]] bool make_room(Sequence& needy, std::uint32_t positions, Instant now,
+                               StepPlan& plan);
+  [[nodiscard]] bool preempt_for(const Sequence& needy, std::uint64_t needy_arrival, Instant now,
+                                 StepPlan& plan);
+  void preempt(Sequence& victim, policy::PreemptionWay way, SequenceId for_whom, StepPlan& plan);
+  [[nodiscard]] std::uint32_t token_budget(const StepPlan& plan) const;
+  [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
+  [[nodiscard]] std::uint64_t pages_promised() const;
+  /// Its class, or the highest once it has waited too long.
+  [[nodiscard]] policy::Priority rank(const Sequence& s, Instant now) const;
+  [[nodiscard]] std::vector<SequenceId> running_by_right(Instant now) const;
+  [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now) const;
+  [[nodiscard]] policy::Waiting as_waiting(const Sequence& s) const;
+  [[nodiscard]] Duration remaining_service(const Sequence& s) const;
+  /// The leader to fork from: nullptr when there is none (any more).
+  [[nodiscard]] const Sequence* leader_of(const Sequence& s) const;
+  [[nodiscard]] Sequence& at(SequenceId id);
+  [[nodiscard]] const Sequence& at(SequenceId id) const;
+  void leave_queue(SequenceId id);
+  void enter_queue(SequenceId id);
+
+  const Options options_;
+  policy::StepCost cost_;
+  kv::Ledger ledger_;
+  policy::FairShare shares_;
+  policy::LengthEstimate lengths_;
+  std::map<SequenceId, Sequence>
+      sequences_;  ///< Waiting and running; ordered, so that plans are reproducible.
+  std::vector<SequenceId> waiting_;  ///< By arrival.
+  std::vector<SequenceId> running_;  ///< By admission.
+  std::uint64_t waiting_tokens_ = 0;
+  std::uint64_t next_arrival_ = 0;
+  std::vector<Ended> ended_;        ///< By the last step, for the next plan.
+  std::vector<StepRow> in_flight_;  ///< Of the last plan, until step_done().
+  policy::StepWork in_flight_work_;
+  bool step_pending_ = false;
+  Counts counts_;
+};
+
+}  // namespace weir::sched
