@@ -2,9 +2,11 @@
 // by tools/compare_llama). WEIR_TEST_SMOLLM2 and WEIR_TEST_GEMMA3 name the files; without one its
 // tests are skipped, unless WEIR_REQUIRE_MODELS=1.
 //
-// Both engines quantise activations, each in its own way, so logits agree to about a tenth, not to
-// the bit: where two tokens are nearer than kTie in the reference's own logits, either may win.
-// Every such place is printed with both engines' two best.
+// Both engines quantise activations to int8, each in its own way. Against the same weights run in
+// f32 by transformers, the logits of SmolLM2's 2388 best tokens below are off by 0.21 (Weir) and
+// 0.20 (llama.cpp) root mean square, and the gap between two of them by 0.16 and 0.16, at most
+// by 1.45 and 1.43. So where llama.cpp's own gap is under kTie, either token may win; every such
+// place is printed with both engines' two best, and there may be few of them.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,7 +31,8 @@ namespace {
 namespace json = boost::json;
 using testing::expect;
 
-constexpr float kTie = 0.5F;
+constexpr float kTie = 1.5F;
+constexpr double kPartings = 0.04;  // Of all steps: measured 0.026 and 0.020.
 constexpr double kPerplexityTolerance = 0.005;
 
 std::string read_text(const std::string& path) {
@@ -144,6 +147,7 @@ TEST_P(Real, GreedyChoicesAreLlamaCppsOrNearTies) {
     }
     if (!parted) ++equal_texts;
   }
+  EXPECT_LE(static_cast<double>(ties), kPartings * static_cast<double>(steps));
   std::cout << fmt::format("{}: {} of 20 answers equal, {} of {} steps at a near tie\n",
                            GetParam().name, equal_texts, ties, steps);
 }
