@@ -51,6 +51,7 @@ std::vector<TokenId> tokens_of(const json::value& list) {
 struct RealModel {
   std::string name;
   const char* variable;
+  friend void PrintTo(const RealModel& model, std::ostream* out) { *out << model.name; }
 };
 
 class Real : public ::testing::TestWithParam<RealModel> {
