@@ -18,8 +18,8 @@
 #include "weir/compute/lanes-inl.h"
 #include "weir/compute/panel.h"
 
-// Highway 1.0.3 compiles AVX3_DL without avx512vnni, though it selects it by that bit. The target is
-// replaced, not nested: clang keeps the first of two.
+// Highway 1.0.3 compiles AVX3_DL without avx512vnni, though it selects it by that bit. The target
+// is replaced, not nested: clang keeps the first of two.
 #undef WEIR_BEFORE_VNNI
 #if HWY_TARGET == HWY_AVX3_DL
 #define WEIR_BEFORE_VNNI HWY_POP_ATTRIBUTES HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "weir/base/result.h"
-#include "weir/hub/names.h"
 #include "weir/hub/internal/session.h"
+#include "weir/hub/names.h"
 
 namespace weir::hub {
 
