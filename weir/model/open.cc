@@ -108,6 +108,26 @@ Result<SamplingParams> read_sampling(const format::ModelFile& file, std::int32_t
   return params;
 }
 
+/// Embeddings are padded to round numbers (Qwen 2 by 271 rows, Phi 3 by 44), and a padding row can
+/// be sampled: each gets a token without meaning, so that every id has a text.
+Status pad(text::Vocabulary& vocabulary, std::uint32_t rows, const format::ModelFile& file) {
+  constexpr std::size_t kMostPadding = 65536;
+  const std::size_t tokens = vocabulary.tokens.size();
+  if (tokens > rows || rows - tokens > kMostPadding) {
+    return fail(Code::kCorrupt,
+                fmt::format("{}: the tokenizer has {} tokens, but the embedding {} rows",
+                            file.path(), tokens, rows),
+                "vocabulary");
+  }
+  for (std::size_t id = tokens; id < rows; ++id) {
+    text::VocabularyToken padding;
+    padding.text = fmt::format("<padding {}>", id);
+    padding.kind = text::TokenKind::kUnused;
+    vocabulary.tokens.push_back(std::move(padding));
+  }
+  return {};
+}
+
 /// Weights are sampled at their ends: hashing gigabytes would read the whole file before the first
 /// token.
 std::uint64_t fingerprint_of(const format::ModelFile& file, const ModelShape& shape) {
@@ -147,12 +167,7 @@ Result<OpenedModel> open_model(const std::string& path) {
   WEIR_TRY(model.shape, read_shape(file));
 
   WEIR_TRY(text::Vocabulary vocabulary, read_vocabulary(file));
-  if (vocabulary.tokens.size() > model.shape.vocabulary) {
-    return fail(Code::kCorrupt,
-                fmt::format("{}: the tokenizer has {} tokens, but the embedding only {} rows",
-                            file.path(), vocabulary.tokens.size(), model.shape.vocabulary),
-                "vocabulary");
-  }
+  WEIR_TRY_STATUS(pad(vocabulary, model.shape.vocabulary, file));
   WEIR_TRY(model.tokenizer, text::Tokenizer::create(std::move(vocabulary)));
   const text::Vocabulary& v = model.tokenizer->vocabulary();
   const auto text_of = [&v](std::optional<TokenId> token) {
