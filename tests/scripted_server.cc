@@ -93,11 +93,9 @@ class Player final : public engine::Decoder {
 
   /// Appends the logits after `story`; returns how long its script takes over a token.
   int play(std::vector<TokenId> story) {
-    auto found = places_.find(story);
-    if (found == places_.end())
-      found =
-          places_.emplace(story, Place{std::make_shared<const Script>(compose(story)), 0}).first;
-    const Place place = found->second;
+    Place& here = places_[hash_of(story)];
+    if (here.script == nullptr) here.script = std::make_shared<const Script>(compose(story));
+    const Place place = here;
     const Script& script = *place.script;
     const std::size_t begin = logits_.size();
     const auto width = static_cast<std::size_t>(facts_.vocabulary);

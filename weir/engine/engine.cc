@@ -78,7 +78,6 @@ struct Engine::Impl {
       : decoder(std::move(a_decoder)),
         end_tokens(std::move(an_end_tokens)),
         clock(a_clock),
-        observer(options.observer),
         context(context_of(decoder->facts(), options)),
         seed_key(entropy()),
         scheduler(schedule_of(decoder->facts(), options.schedule),
@@ -107,7 +106,6 @@ struct Engine::Impl {
   const std::unique_ptr<Decoder> decoder;
   const std::vector<TokenId> end_tokens;
   const sys::Clock& clock;
-  Observer* const observer;
   const std::uint32_t context;
   const std::uint64_t seed_key;
 
@@ -125,6 +123,8 @@ struct Engine::Impl {
   std::optional<TimePoint> step_began;
   bool draining = false;
   bool stopping = false;
+
+  Observer* observer = nullptr;  // Set before the first request.
 
   // The engine's thread only, kept for their capacity:
   struct Row {
@@ -340,6 +340,12 @@ Engine::~Engine() {
   }
   impl_->work.notify_one();
   impl_->thread.join();
+}
+
+void Engine::observe(Observer& observer) {
+  const std::lock_guard lock(impl_->mutex);
+  WEIR_CHECK(impl_->next_id == 1, "an observer is set before the first request");
+  impl_->observer = &observer;
 }
 
 Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {

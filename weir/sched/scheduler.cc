@@ -206,9 +206,9 @@ std::uint32_t Scheduler::token_budget(const StepPlan& plan) const {
   return std::min(std::max(budget, floor), options_.max_rows);
 }
 
-policy::Priority Scheduler::rank(const Sequence& s, Instant now) const {
+Priority Scheduler::rank(const Sequence& s, Instant now) const {
   // Whoever has waited too long is served next, and must then not be sent away again by its class.
-  return now - s.arrived > options_.order.overdue_after ? policy::Priority::kCritical
+  return now - s.arrived > options_.order.overdue_after ? Priority::kCritical
                                                         : s.request.priority;
 }
 

@@ -11,7 +11,7 @@ namespace weir::sched {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::Priority;
+using Priority;
 using policy::TenantId;
 
 Options pages(std::uint32_t n) {
