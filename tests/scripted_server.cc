@@ -5,7 +5,8 @@
 //   slow MS N       answers "tick " N times, MS milliseconds a token
 //   fail            answers "ok " and then the model breaks
 //   anything else   is answered "You said: ..."
-// usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--context N] [--cors ORIGIN]
+// usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--running N] [--context N] [--cors
+// ORIGIN]
 // [--grace MS] On SIGTERM it drains as `weir serve` does and prints the books.
 
 #include <algorithm>
@@ -193,6 +194,8 @@ int main(int argc, char** argv) {
   engine::EngineOptions engine_options;
   engine_options.schedule.max_queued_requests =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--queue", "64")));
+  engine_options.schedule.max_running =
+      static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--running", "32")));
   const auto context =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--context", "4096")));
   engine::Engine engine(std::make_unique<Player>(tokenizer, context),
