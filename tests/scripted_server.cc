@@ -5,8 +5,8 @@
 //   slow MS N       answers "tick " N times, MS milliseconds a token
 //   fail            answers "ok " and then the model breaks
 //   anything else   is answered "You said: ..."
-// usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--running N] [--context N] [--cors
-// ORIGIN]
+// usage: scripted_server_tool PORT_FILE [--key K (and K-2)] [--queue N] [--running N] [--context N]
+// [--cors ORIGIN]
 // [--grace MS] On SIGTERM it drains as `weir serve` does and prints the books.
 
 #include <algorithm>
@@ -208,9 +208,16 @@ int main(int argc, char** argv) {
   model.render = render;
   model.fingerprint = "fp_script";
   model.created = clock.unix_seconds();
+  server::MetricsOptions metrics_options;
+  metrics_options.model = model.id;
+  metrics_options.context = engine.context();
+  metrics_options.max_rows = engine.facts().max_rows;
+  server::Metrics metrics(metrics_options);
+  engine.observe(metrics);
   server::ServiceOptions service_options;
+  service_options.metrics = &metrics;
   const auto key = option(argc, argv, "--key", "");
-  if (!key.empty()) service_options.api_keys = {key};
+  if (!key.empty()) service_options.api_keys = {key, key + "-2"};
   service_options.cors_origin = option(argc, argv, "--cors", "");
   service_options.version = "test";
   service_options.on_fault = [](std::string_view id, const Error& error) {
@@ -225,7 +232,8 @@ int main(int argc, char** argv) {
   options.body_timeout = std::chrono::milliseconds(3000);
   options.write_timeout = std::chrono::milliseconds(3000);
   options.max_connections = 512;
-  options.log = [&clock](const http::AccessRecord& record) {
+  options.log = [&clock, &metrics](const http::AccessRecord& record) {
+    metrics.answered(record.method, record.path, record.status, record.duration);
     std::fprintf(stderr, "%s\n", server::access_line(record, clock.unix_seconds()).c_str());
   };
   auto started = http::Server::start(options, [&service](std::shared_ptr<http::Exchange> exchange) {
