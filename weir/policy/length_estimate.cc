@@ -7,8 +7,7 @@ namespace weir::policy {
 
 int LengthEstimate::bucket(std::uint32_t tokens) {
   if (tokens <= 1) return 0;
-  const int b = static_cast<int>(std::ceil(std::log2(static_cast<double>(tokens)) * kPerOctave));
-  return std::min(b, 32 * kPerOctave - 1);
+  return static_cast<int>(std::ceil(std::log2(static_cast<double>(tokens)) * kPerOctave));
 }
 
 std::uint32_t LengthEstimate::upper(int bucket) {
@@ -28,7 +27,7 @@ std::uint32_t LengthEstimate::expect(double quantile, std::uint32_t max_tokens) 
 
 std::uint32_t LengthEstimate::expect_beyond(double quantile, std::uint32_t so_far,
                                             std::uint32_t max_tokens) const {
-  if (so_far >= max_tokens) return max_tokens;
+  if (so_far >= max_tokens || total_ < kEnough) return max_tokens;
   const auto first = static_cast<std::size_t>(bucket(so_far + 1));
   double mass = 0;
   for (std::size_t b = first; b < counts_.size(); ++b) mass += counts_[b];

@@ -3,8 +3,9 @@
 /// Who is served next among the waiting. First the overdue, by arrival: whoever has waited longer
 /// than `overdue_after` goes before all who have not, so no request waits longer than that plus the
 /// service of those that came before it (no starvation). Then priority class; in a class whoever
-/// would miss the deadline by waiting, least slack first; then the tenant with the least weighted
-/// service (policy/fair_share.h); then arrival. Thread safety: pure functions.
+/// was pre-empted; then whoever would miss the deadline by waiting, least slack first; then the
+/// tenant with the least weighted service (policy/fair_share.h); then arrival. Thread safety: pure
+/// functions.
 
 #include <cstdint>
 #include <optional>
