@@ -13,7 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Instant kNow = 100s;
-constexpr OrderOptions kOptions{30s, 1s};
+constexpr OrderOptions kOptions{30s, 4, 1s};
+constexpr std::uint64_t kAnyTurn = 1;
+constexpr std::uint64_t kTurnOfTheOverdue = 8;
 
 /// A standard request of tenant 0 that came a second ago.
 Waiting waiting(std::uint64_t number) {
@@ -23,9 +25,9 @@ Waiting waiting(std::uint64_t number) {
 class Order : public testing::Test {
  protected:
   /// Says so both ways round, so that a tie cannot pass.
-  void expect_first(const Waiting& a, const Waiting& b) const {
-    EXPECT_TRUE(before(a, b, kNow, shares_, kOptions));
-    EXPECT_FALSE(before(b, a, kNow, shares_, kOptions));
+  void expect_first(const Waiting& a, const Waiting& b, std::uint64_t turn = kAnyTurn) const {
+    EXPECT_TRUE(before(a, b, turn, kNow, shares_, kOptions));
+    EXPECT_FALSE(before(b, a, turn, kNow, shares_, kOptions));
   }
   FairShare shares_;
 };
@@ -38,18 +40,19 @@ TEST_F(Order, TheHigherClassGoesFirst) {
   expect_first(critical, waiting(1));
 }
 
-TEST_F(Order, TheOverdueGoBeforeEveryClassAndAmongThemselvesByArrival) {
+TEST_F(Order, InTheirTurnTheOverdueGoBeforeEveryClassAndAmongThemselvesByArrival) {
   Waiting old = waiting(1);
   old.arrived = kNow - 31s;
   old.priority = Priority::kBackground;
   Waiting critical = waiting(2);
   critical.priority = Priority::kCritical;
-  expect_first(old, critical);
+  expect_first(old, critical, kTurnOfTheOverdue);
+  expect_first(critical, old, kAnyTurn);
   Waiting old_critical = critical;
   old_critical.arrived = kNow - 31s;
-  expect_first(old, old_critical);
+  expect_first(old, old_critical, kTurnOfTheOverdue);
   old.arrived = kNow - 30s;  // Just not.
-  expect_first(critical, old);
+  expect_first(critical, old, kTurnOfTheOverdue);
 }
 
 TEST_F(Order, WhoWasPreemptedComesBackBeforeOthersOfItsClassOnly) {
@@ -110,7 +113,7 @@ TEST_F(Order, IsAStrictOrderOfAnyRequests) {
       all.push_back(w);
     }
     const auto first = [&](const Waiting& a, const Waiting& b) {
-      return before(a, b, kNow, shares, kOptions);
+      return before(a, b, seed, kNow, shares, kOptions);
     };
     for (const Waiting& a : all) {
       ASSERT_FALSE(first(a, a));

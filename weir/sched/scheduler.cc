@@ -323,7 +323,7 @@ std::optional<SequenceId> Scheduler::first_in_order(Instant now) const {
     const Sequence* leader = leader_of(s);
     if (leader != nullptr && leader->answer() == 0) continue;
     const policy::Waiting w = as_waiting(s);
-    if (!best || policy::before(w, best_waiting, now, shares_, options_.order)) {
+    if (!best || policy::before(w, best_waiting, turn_, now, shares_, options_.order)) {
       best = id;
       best_waiting = w;
     }
@@ -395,6 +395,7 @@ void Scheduler::make_way(Instant now, StepPlan& plan) {
 void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
   const SequenceId id = s.request.id;
   leave_queue(id);
+  ++turn_;
   if (forks(s)) {
     s.computed = static_cast<std::uint32_t>(s.request.prompt.size()) - 1;
     ledger_.fork(*s.request.leader, id, s.computed);

@@ -142,6 +142,7 @@ class Scheduler {
   std::vector<SequenceId> running_;  ///< By admission.
   std::uint64_t waiting_tokens_ = 0;
   std::uint64_t next_arrival_ = 0;
+  std::uint64_t turn_ = 0;          ///< Admissions so far: whose turn it is (policy/order.h).
   std::vector<Ended> ended_;        ///< By the last step, for the next plan.
   std::vector<StepRow> in_flight_;  ///< Of the last plan, until step_done().
   policy::StepWork in_flight_work_;
