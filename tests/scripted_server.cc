@@ -8,13 +8,16 @@
 // usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--context N] [--cors ORIGIN]
 // [--grace MS] On SIGTERM it drains as `weir serve` does and prints the books.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <unordered_map>
 
+#include "weir/base/random.h"
 #include "weir/engine/engine.h"
 #include "weir/http/server.h"
 #include "weir/server/respond.h"
@@ -25,47 +28,100 @@ namespace {
 
 using namespace weir;
 
+/// Keeps each row's token where its keys and values would be, reads every sequence back through its
+/// pages, and knows by all tokens before it which answer a sequence is in and how far.
 class Player final : public engine::Decoder {
  public:
   Player(std::shared_ptr<const text::Tokenizer> tokenizer, std::uint32_t context)
       : tokenizer_(std::move(tokenizer)),
-        facts_{tokenizer_->size(), context, 256, (context + kPageTokens - 1) / kPageTokens + 1},
-        logits_(static_cast<std::size_t>(facts_.vocabulary)) {}
+        facts_{tokenizer_->size(),
+               context,
+               256,
+               4 * ((context + kPageTokens - 1) / kPageTokens + 1),
+               32,
+               {1e6, 1e6, 100}},
+        arena_(std::size_t{facts_.kv_pages} * kPageTokens) {}
 
   const engine::DecoderFacts& facts() const override { return facts_; }
 
-  // The engine runs one sequence at a time, so a row at position 0 begins the next.
   std::span<const float> forward(const model::Batch& batch) override {
-    const auto& rows = batch.sequences.front();
-    if (rows.first_position == 0) {
-      prompt_.clear();
-      answer_.clear();
-      at_ = 0;
+    logits_.clear();
+    int delay_ms = 0;
+    for (const auto& rows : batch.sequences) {
+      for (std::size_t i = 0; i < rows.tokens.size(); ++i)
+        slot(rows.pages, rows.first_position + i) = rows.tokens[i];
+      if (rows.logit_rows == 0) continue;
+      std::vector<TokenId> story(rows.first_position + rows.tokens.size());
+      for (std::size_t i = 0; i < story.size(); ++i) story[i] = slot(rows.pages, i);
+      delay_ms = std::max(delay_ms, play(std::move(story)));
     }
-    const bool prompting = answer_.empty();
-    if (prompting) prompt_.insert(prompt_.end(), rows.tokens.begin(), rows.tokens.end());
-    if (rows.logit_rows == 0) return {};
-    if (prompting) compose();
-    if (delay_ms_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms_));
-    std::fill(logits_.begin(), logits_.end(), 0.0F);
-    if (at_ < answer_.size()) {
-      logits_[static_cast<std::size_t>(answer_[at_++])] = 40;
-    } else if (fails_) {
-      std::fill(logits_.begin(), logits_.end(), std::numeric_limits<float>::quiet_NaN());
-    } else {
-      logits_.back() = 40;
-    }
+    if (delay_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     return logits_;
   }
 
+  void copy(std::span<const kv::PageCopy> copies) override {
+    for (const kv::PageCopy& c : copies) {
+      std::copy_n(&arena_[std::size_t{index(c.from)} * kPageTokens], kPageTokens,
+                  &arena_[std::size_t{index(c.to)} * kPageTokens]);
+    }
+  }
+
  private:
-  void compose() {
-    std::string text = tokenizer_->decode(prompt_);
+  struct Script {
+    std::vector<TokenId> answer;
+    int delay_ms = 0;
+    bool fails = false;
+  };
+  struct Place {
+    std::shared_ptr<const Script> script;
+    std::size_t at = 0;
+  };
+
+  static std::uint64_t hash_of(std::span<const TokenId> story) {
+    std::uint64_t hash = 0;
+    for (const TokenId token : story) {
+      const auto r = philox(hash, static_cast<std::uint64_t>(token));
+      hash = std::uint64_t{r[0]} << 32 | r[1];
+    }
+    return hash;
+  }
+
+  TokenId& slot(std::span<const PageId> pages, std::size_t position) {
+    return arena_.at(std::size_t{index(pages[position / kPageTokens])} * kPageTokens +
+                     position % kPageTokens);
+  }
+
+  /// Appends the logits after `story`; returns how long its script takes over a token.
+  int play(std::vector<TokenId> story) {
+    auto found = places_.find(story);
+    if (found == places_.end())
+      found =
+          places_.emplace(story, Place{std::make_shared<const Script>(compose(story)), 0}).first;
+    const Place place = found->second;
+    const Script& script = *place.script;
+    const std::size_t begin = logits_.size();
+    const auto width = static_cast<std::size_t>(facts_.vocabulary);
+    logits_.resize(begin + width, 0.0F);
+    const std::span<float> row(logits_.data() + begin, width);
+    if (place.at < script.answer.size()) {
+      const TokenId token = script.answer[place.at];
+      row[static_cast<std::size_t>(token)] = 40;
+      story.push_back(token);
+      places_[hash_of(story)] = {place.script, place.at + 1};
+    } else if (script.fails) {
+      std::fill(row.begin(), row.end(), std::numeric_limits<float>::quiet_NaN());
+    } else {
+      row.back() = 40;
+    }
+    return script.delay_ms;
+  }
+
+  Script compose(const std::vector<TokenId>& prompt) const {
+    std::string text = tokenizer_->decode(prompt);
     constexpr std::string_view kOpening = "\nassistant\n";
     if (text.ends_with(kOpening)) text.resize(text.size() - kOpening.size());
     text = text.substr(text.rfind('\n') + 1);
-    delay_ms_ = 0;
-    fails_ = false;
+    Script script;
     int a = 0;
     int b = 0;
     std::string answer = "You said: " + text;
@@ -80,25 +136,23 @@ class Player final : public engine::Decoder {
       answer = "1";
       for (int i = 2; i <= a; ++i) answer += " " + std::to_string(i);
     } else if (std::sscanf(text.c_str(), "slow %d %d", &a, &b) == 2) {
-      delay_ms_ = a;
+      script.delay_ms = a;
       answer.clear();
       for (int i = 0; i < b; ++i) answer += "tick ";
     } else if (text == "fail") {
-      fails_ = true;
+      script.fails = true;
       answer = "ok ";
     }
-    answer_ = tokenizer_->encode(answer);
-    if (answer_.empty()) answer_.push_back(static_cast<TokenId>(logits_.size() - 1));
+    script.answer = tokenizer_->encode(answer);
+    if (script.answer.empty()) script.answer.push_back(facts_.vocabulary - 1);
+    return script;
   }
 
   const std::shared_ptr<const text::Tokenizer> tokenizer_;
   const engine::DecoderFacts facts_;
+  std::vector<TokenId> arena_;
   std::vector<float> logits_;
-  std::vector<TokenId> prompt_;
-  std::vector<TokenId> answer_;
-  std::size_t at_ = 0;
-  int delay_ms_ = 0;
-  bool fails_ = false;
+  std::unordered_map<std::uint64_t, Place> places_;  ///< By the hash of all tokens so far.
 };
 
 Result<std::vector<text::Span>> render(const Conversation& conversation, std::int64_t /*now*/) {
@@ -139,7 +193,7 @@ int main(int argc, char** argv) {
   if (!tokenizer) return 3;
   const sys::SystemClock clock;
   engine::EngineOptions engine_options;
-  engine_options.max_queue =
+  engine_options.schedule.max_queued_requests =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--queue", "64")));
   const auto context =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--context", "4096")));

@@ -90,5 +90,12 @@ void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const 
   }
 }
 
+void KvArena::copy(PageId from, PageId to) const {
+  WEIR_CHECK(index(from) < pages_ && index(to) < pages_, "pages of the arena");
+  // The heads of a page are adjacent.
+  for (std::uint32_t layer = 0; layer < shape_.layers; ++layer)
+    std::memcpy(record(layer, to, 0), record(layer, from, 0), record_bytes_ * shape_.kv_heads);
+}
+
 }  // namespace weir::compute
 #endif

@@ -49,6 +49,9 @@ class KvArena {
   void write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
              const float* v) const;
 
+  /// Carries a whole page over, in every layer and head.
+  void copy(PageId from, PageId to) const;
+
  private:
   KvShape shape_;
   std::uint32_t pages_;

@@ -6,70 +6,74 @@
 
 namespace weir::engine {
 
-void Books::accept() {
-  ++stats_.accepted;
-  ++stats_.waiting;
-  check();
-}
-
-void Books::start() {
-  --stats_.waiting;
-  ++stats_.running;
-  check();
-}
-
-void Books::deliver() {
-  ++stats_.answer_tokens;
-  ++stats_.delivered_tokens;
-}
-
-void Books::count(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kFinished:
-      ++stats_.finished;
+void Books::end(sched::End how, std::uint32_t wasted) {
+  switch (how) {
+    case sched::End::kFinished:
+      ++finished_;
       break;
-    case Outcome::kCancelled:
-      ++stats_.cancelled;
+    case sched::End::kCancelled:
+      ++cancelled_;
       break;
-    case Outcome::kFailed:
-      ++stats_.failed;
+    case sched::End::kDeadline:
+      ++late_;
+      break;
+    case sched::End::kFailed:
+      ++failed_;
       break;
   }
-}
-
-void Books::leave_queue(Outcome outcome) {
-  --stats_.waiting;
-  count(outcome);
-  check();
-}
-
-void Books::end(Outcome outcome, std::uint64_t answer_tokens) {
-  --stats_.running;
-  count(outcome);
-  if (outcome != Outcome::kFinished) {
-    stats_.delivered_tokens -= answer_tokens;
-    stats_.wasted_tokens += answer_tokens;
-  }
-  check();
+  delivered_tokens_ -= wasted;
+  wasted_tokens_ += wasted;
 }
 
 void Books::cancel_took(std::chrono::nanoseconds delay) {
-  stats_.last_cancel_delay = delay;
-  stats_.longest_cancel_delay = std::max(stats_.longest_cancel_delay, delay);
+  last_cancel_delay_ = delay;
+  longest_cancel_delay_ = std::max(longest_cancel_delay_, delay);
 }
 
-void Books::pages(std::uint32_t total, std::uint32_t held) {
-  stats_.pages_total = total;
-  stats_.pages_held = held;
+EngineStats Books::stats(const sched::Scheduler& scheduler) const {
+  const sched::Counts& counts = scheduler.counts();
+  const kv::PagePool& pool = scheduler.ledger().pool();
+  const kv::LedgerStats& cache = scheduler.ledger().stats();
+  EngineStats s;
+  s.accepted = accepted_;
+  s.finished = finished_;
+  s.cancelled = cancelled_;
+  s.failed = failed_ + late_;
+  s.late = late_;
+  s.refused = refused_;
+  s.waiting = scheduler.waiting();
+  s.running = scheduler.running();
+  s.waiting_tokens = scheduler.waiting_tokens();
+  s.steps = steps_;
+  s.prompt_tokens = counts.prompt_rows;
+  s.recomputed_tokens = counts.recomputed_rows;
+  s.queried_tokens = cache.queried_tokens;
+  s.cached_tokens = cache.hit_tokens;
+  s.answer_tokens = counts.answer_tokens;
+  s.delivered_tokens = delivered_tokens_;
+  s.wasted_tokens = wasted_tokens_;
+  s.memory_preemptions = counts.memory_preemptions;
+  s.priority_preemptions = counts.priority_preemptions;
+  s.pages_total = pool.total();
+  s.pages_held = pool.held();
+  s.pages_cached = pool.cached();
+  s.evicted_pages = cache.evicted_pages;
+  s.copied_pages = cache.copied_pages;
+  s.last_cancel_delay = last_cancel_delay_;
+  s.longest_cancel_delay = longest_cancel_delay_;
+  return s;
 }
 
-void Books::check() const {
-  const EngineStats& s = stats_;
+void Books::check(const sched::Scheduler& scheduler) const {
+  const EngineStats s = stats(scheduler);
   WEIR_CHECK(s.accepted == s.finished + s.cancelled + s.failed + s.running + s.waiting,
              "every accepted request is finished, cancelled, failed, running or waiting");
   WEIR_CHECK(s.answer_tokens == s.delivered_tokens + s.wasted_tokens,
              "every token computed is delivered or wasted");
-  WEIR_CHECK(s.pages_held <= s.pages_total, "no more pages are held than there are");
+  const sched::Counts& counts = scheduler.counts();
+  WEIR_CHECK(counts.accepted == s.accepted && counts.wasted_tokens == s.wasted_tokens &&
+                 counts.deadline == s.late,
+             "the scheduler's books say the same");
 }
 
 }  // namespace weir::engine

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The engine's books, which balance after every entry:
+/// The engine's own books, kept apart from the scheduler's so that one checks the other:
 ///   accepted      = finished + cancelled + failed + running + waiting
 ///   answer_tokens = delivered_tokens + wasted_tokens
 /// Thread safety: none; the engine keeps them under its lock.
@@ -8,45 +8,57 @@
 #include <chrono>
 #include <cstdint>
 
+#include "weir/sched/scheduler.h"
+
 namespace weir::engine {
 
+/// Everything countable, at one moment.
 struct EngineStats {
-  std::uint64_t accepted = 0, finished = 0, cancelled = 0, failed = 0;
+  std::uint64_t accepted = 0, finished = 0, cancelled = 0;
+  std::uint64_t failed = 0;   ///< Late ones included.
+  std::uint64_t late = 0;     ///< Ended by their deadline.
   std::uint64_t refused = 0;  ///< Turned away by submit(), for whatever reason.
   std::uint32_t waiting = 0, running = 0;
-  std::uint64_t prompt_tokens = 0;     ///< Rows of prompts that were computed.
-  std::uint64_t answer_tokens = 0;     ///< Computed.
-  std::uint64_t delivered_tokens = 0;  ///< Of answers that finished or still run.
-  std::uint64_t wasted_tokens = 0;     ///< Of answers that were cancelled or failed.
-  std::uint32_t pages_total = 0, pages_held = 0;
+  std::uint64_t waiting_tokens = 0;
+
+  std::uint64_t steps = 0;
+  std::uint64_t prompt_tokens = 0;      ///< Rows of prompts computed for the first time,
+  std::uint64_t recomputed_tokens = 0;  ///< and again after a pre-emption.
+  std::uint64_t queried_tokens = 0;     ///< Of prompts, looked up in the prefix cache,
+  std::uint64_t cached_tokens = 0;      ///< and found there.
+  std::uint64_t answer_tokens = 0;      ///< Computed.
+  std::uint64_t delivered_tokens = 0;   ///< Of answers that finished or still run.
+  std::uint64_t wasted_tokens = 0;  ///< Of answers that were cancelled or failed, or past a stop.
+  std::uint64_t memory_preemptions = 0, priority_preemptions = 0;
+
+  std::uint32_t pages_total = 0, pages_held = 0, pages_cached = 0;
+  std::uint64_t evicted_pages = 0, copied_pages = 0;
+
   bool draining = false;  ///< No new requests are taken.
-  /// From cancel() to its end: one step at most.
+  /// From cancel() or stop() to its end: one step at most.
   std::chrono::nanoseconds last_cancel_delay{0};
   std::chrono::nanoseconds longest_cancel_delay{0};
 };
 
-enum class Outcome : std::uint8_t { kFinished, kCancelled, kFailed };
-
 class Books {
  public:
-  void refuse() { ++stats_.refused; }
-  void accept();
-  void start();  ///< A waiting request runs.
-  void prefill(std::uint64_t tokens) { stats_.prompt_tokens += tokens; }
-  void deliver();                                          ///< One token of the running answer.
-  void leave_queue(Outcome outcome);                       ///< A waiting request ends.
-  void end(Outcome outcome, std::uint64_t answer_tokens);  ///< The running request ends.
+  void refuse() { ++refused_; }
+  void accept() { ++accepted_; }
+  void step() { ++steps_; }
+  void deliver() { ++delivered_tokens_; }  ///< One token of a running answer.
+  /// `answer` tokens had been delivered, of which `wasted` turn out to be for nothing.
+  void end(sched::End how, std::uint32_t wasted);
   void cancel_took(std::chrono::nanoseconds delay);
-  void pages(std::uint32_t total, std::uint32_t held);
 
-  [[nodiscard]] const EngineStats& stats() const { return stats_; }
+  [[nodiscard]] EngineStats stats(const sched::Scheduler& scheduler) const;
 
-  /// Aborts when the books do not balance.
-  void check() const;
+  /// Aborts when the books do not balance, or the scheduler's say something else.
+  void check(const sched::Scheduler& scheduler) const;
 
  private:
-  void count(Outcome outcome);
-  EngineStats stats_;
+  std::uint64_t accepted_ = 0, finished_ = 0, cancelled_ = 0, failed_ = 0, late_ = 0, refused_ = 0;
+  std::uint64_t steps_ = 0, delivered_tokens_ = 0, wasted_tokens_ = 0;
+  std::chrono::nanoseconds last_cancel_delay_{0}, longest_cancel_delay_{0};
 };
 
 }  // namespace weir::engine

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <random>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "weir/base/check.h"
@@ -16,45 +16,75 @@
 #include "weir/base/random.h"
 #include "weir/engine/request_check.h"
 #include "weir/engine/sequence.h"
+#include "weir/engine/step_timing.h"
 
 namespace weir::engine {
 namespace {
 
 using TimePoint = sys::Clock::TimePoint;
 
-Outcome outcome_of(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-    case FinishReason::kLength:
-      return Outcome::kFinished;
-    case FinishReason::kCancelled:
-      return Outcome::kCancelled;
-    case FinishReason::kError:
-      return Outcome::kFailed;
-  }
-  return Outcome::kFailed;
-}
+Instant instant(TimePoint t) { return t.time_since_epoch(); }
 
 std::uint64_t entropy() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
 }
 
+sched::End end_of(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+    case FinishReason::kLength:
+      return sched::End::kFinished;
+    case FinishReason::kCancelled:
+      return sched::End::kCancelled;
+    case FinishReason::kError:
+      return sched::End::kFailed;
+  }
+  return sched::End::kFailed;
+}
+
+Error error_of(sched::Refusal refusal, const sched::Scheduler& scheduler) {
+  switch (refusal) {
+    case sched::Refusal::kTooManyRequests:
+      return {Code::kExhausted,
+              fmt::format("{} requests are waiting already, as many as may: try again later",
+                          scheduler.waiting()),
+              {}};
+    case sched::Refusal::kTooManyTokens:
+      return {Code::kExhausted,
+              fmt::format("prompts of {} tokens are waiting already, and this one would pass the "
+                          "bound: try again later",
+                          scheduler.waiting_tokens()),
+              {}};
+    case sched::Refusal::kTooOld:
+      return {Code::kExhausted,
+              "requests have been waiting too long already for another to be worth its wait: try "
+              "again later",
+              {}};
+    case sched::Refusal::kNeverFits:
+      break;
+  }
+  return {Code::kContextLength,
+          fmt::format("prompt and answer need more than the {} KV pages there are",
+                      scheduler.ledger().pool().total()),
+          "messages"};
+}
+
 }  // namespace
 
 struct Engine::Impl {
   Impl(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_end_tokens,
-       const sys::Clock& a_clock, EngineOptions an_options)
+       const sys::Clock& a_clock, const EngineOptions& options)
       : decoder(std::move(a_decoder)),
         end_tokens(std::move(an_end_tokens)),
         clock(a_clock),
-        options(an_options),
+        observer(options.observer),
         context(context_of(decoder->facts(), options)),
-        chunk(std::clamp(options.prefill_chunk, 1U, decoder->facts().max_rows)),
         seed_key(entropy()),
-        pool(decoder->facts().kv_pages),
+        scheduler(schedule_of(decoder->facts(), options.schedule),
+                  options.measure_steps ? measure_step_cost(*decoder, clock)
+                                        : policy::StepCost(decoder->facts().cost, {})),
         workspace(decoder->facts().vocabulary) {
-    books.pages(pool.total(), 0);
     thread = std::thread([this] { run(); });
   }
 
@@ -64,13 +94,21 @@ struct Engine::Impl {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>({wanted, facts.context, held}));
   }
 
+  static sched::Options schedule_of(const DecoderFacts& facts, sched::Options options) {
+    options.ledger.pages = facts.kv_pages;
+    options.max_rows = std::min(options.max_rows, facts.max_rows);
+    options.max_chunk = std::clamp(options.max_chunk, 1U, options.max_rows);
+    options.max_logit_rows = std::min(options.max_logit_rows, facts.max_logit_rows);
+    options.max_running = std::min(options.max_running, options.max_logit_rows);
+    return options;
+  }
+
   // Constant after construction.
   const std::unique_ptr<Decoder> decoder;
   const std::vector<TokenId> end_tokens;
   const sys::Clock& clock;
-  const EngineOptions options;
+  Observer* const observer;
   const std::uint32_t context;
-  const std::uint32_t chunk;
   const std::uint64_t seed_key;
 
   std::atomic<bool> cancel_all{false};
@@ -79,141 +117,214 @@ struct Engine::Impl {
   // Guarded by mutex:
   std::condition_variable work;  // Something to do, or stopping.
   std::condition_variable idle;  // Nothing waits or runs.
-  std::deque<std::unique_ptr<Sequence>> queue;
-  std::uint64_t queue_tokens = 0;  // Of the prompts in the queue.
+  sched::Scheduler scheduler;
+  std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences;  // Waiting and running.
+  std::uint64_t next_id = 1;
   std::uint64_t seeds_drawn = 0;
   Books books;
+  std::optional<TimePoint> step_began;
   bool draining = false;
   bool stopping = false;
 
-  // The engine's thread only:
-  std::unique_ptr<Sequence> running;
-  kv::PagePool pool;
+  // The engine's thread only, kept for their capacity:
+  struct Row {
+    Sequence* sequence;
+    std::span<const TokenId> prompt;  // When it has just been admitted.
+    Sequence::Choice choice;
+  };
+  struct Ended {
+    std::unique_ptr<Sequence> sequence;
+    Finish finish;
+  };
+  std::vector<model::SequenceRows> batch;
+  std::vector<Row> rows;
+  std::vector<kv::PageCopy> copies;
+  std::vector<sched::RowResult> results;
+  std::vector<Ended> ended;
+  std::vector<std::chrono::nanoseconds> gaps, delays;
+  sched::Held held = sched::Held::kNothing;  // By the plan before.
+  StepRecord record;
   model::SamplerWorkspace workspace;
   TimePoint now;  // Read once a step, after the forward pass, and on waking.
 
   std::thread thread;  // Last: it uses all of the above.
 
-  /// A request that has ended and whose reader is yet to be told, outside the lock.
-  struct Ended {
-    std::unique_ptr<Sequence> sequence;
-    Finish finish;
-    void tell() {
-      sequence->stream().finish(std::move(finish));
-      sequence->stream().wake();
-    }
-  };
-
   void run();
-  std::vector<Ended> sweep_queue();
-  /// Why `s` must stop at this boundary, if it must.
-  std::optional<Finish> must_stop(const Sequence& s) const;
-  void note_cancel(const Sequence& s);
-  void step();
-  void end_running(Finish finish);
+  bool wait_for_work(std::unique_lock<std::mutex>& lock);
+  void begin_step();
+  void hear_readers();
+  void take_out(const sched::Ended& ended);
+  Error late(const Sequence& s) const;
+  void compute();
+  void finish_step(TimePoint began);
+  void tell();
 };
 
 void Engine::Impl::run() {
   for (;;) {
-    std::vector<Ended> ended;
+    TimePoint began;
     {
       std::unique_lock lock(mutex);
-      if (running == nullptr && queue.empty()) {
-        pool.check();
-        WEIR_CHECK(pool.held() == 0, "an idle engine holds no pages");
-        idle.notify_all();
-        work.wait(lock, [this] { return stopping || !queue.empty(); });
-        if (queue.empty()) return;
-        now = clock.now();
-      }
-      ended = sweep_queue();
-      if (running == nullptr && !queue.empty()) {
-        running = std::move(queue.front());
-        queue.pop_front();
-        queue_tokens -= running->prompt_size();
-        books.start();
-      }
+      if (!wait_for_work(lock)) return;
+      began = now;
+      begin_step();
     }
-    for (Ended& e : ended) e.tell();
-    if (running == nullptr) continue;
-    if (!running->started()) running->start(end_tokens, decoder->facts().vocabulary, now);
-    step();
+    tell();  // Who left or is late need not wait for the step.
+    if (batch.empty() && copies.empty()) continue;
+    compute();
+    finish_step(began);
+    tell();
   }
 }
 
-std::optional<Finish> Engine::Impl::must_stop(const Sequence& s) const {
-  if (s.stream().cancelled() || cancel_all.load(std::memory_order_acquire)) {
-    return Finish{FinishReason::kCancelled, s.timings(now), {}};
-  }
-  if (s.past_deadline(now)) {
-    return Finish{
-        FinishReason::kError, s.timings(now),
-        Error{Code::kDeadline,
-              s.started() ? fmt::format("the deadline passed after {} tokens of the answer",
-                                        s.answer_size())
-                          : "the deadline passed while the request was waiting its turn",
-              {}}};
-  }
-  return std::nullopt;
-}
-
-void Engine::Impl::note_cancel(const Sequence& s) {
-  if (!s.stream().cancelled()) return;
-  books.cancel_took(std::max(now - s.stream().cancelled_at(), TimePoint::duration::zero()));
-}
-
-std::vector<Engine::Impl::Ended> Engine::Impl::sweep_queue() {
-  std::vector<Ended> ended;
-  for (auto& waiting : queue) {
-    auto finish = must_stop(*waiting);
-    if (!finish) continue;
-    queue_tokens -= waiting->prompt_size();
-    books.leave_queue(outcome_of(finish->reason));
-    note_cancel(*waiting);
-    ended.push_back({std::move(waiting), *std::move(finish)});
-  }
-  std::erase(queue, nullptr);
-  return ended;
-}
-
-void Engine::Impl::step() {
-  Sequence& s = *running;
-  if (auto finish = must_stop(s)) {
-    end_running(*std::move(finish));
-    return;
-  }
-  const bool in_prompt = s.in_prompt();
-  const model::SequenceRows rows = s.next_rows(chunk, pool);
-  const std::span<const float> logits = decoder->forward({std::span(&rows, 1)});
-  WEIR_CHECK(logits.size() == std::size_t{rows.logit_rows} *
-                                  static_cast<std::size_t>(decoder->facts().vocabulary),
-             "a decoder gives the rows of logits asked for");
+/// False when the engine is going down.
+bool Engine::Impl::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  if (!scheduler.idle()) return true;
+  scheduler.check();
+  books.check(scheduler);
+  WEIR_CHECK(scheduler.ledger().pool().held() == 0, "an idle engine holds no pages");
+  idle.notify_all();
+  work.wait(lock, [this] { return stopping || !scheduler.idle(); });
+  if (scheduler.idle()) return false;
   now = clock.now();
-  Sequence::Step took = s.took(logits, workspace, now);
-  {
-    const std::lock_guard lock(mutex);
-    if (in_prompt) books.prefill(rows.tokens.size());
-    if (took.token) books.deliver();
-    books.pages(pool.total(), pool.held());
-    books.check();
-  }
-  if (took.finish) {
-    end_running({*took.finish, s.timings(now), std::move(took.error)});
-  } else if (took.token) {
-    s.stream().wake();
+  return true;
+}
+
+void Engine::Impl::hear_readers() {
+  const bool all = cancel_all.load(std::memory_order_acquire);
+  for (const auto& [id, s] : sequences) {
+    const TokenStream& stream = s->stream();
+    const auto asked = stream.asked();
+    if (asked == TokenStream::Asked::kStop) {
+      scheduler.stop(id, stream.useful());
+    } else if (all || asked == TokenStream::Asked::kCancel) {
+      scheduler.cancel(id);
+    }
   }
 }
 
-void Engine::Impl::end_running(Finish finish) {
-  Ended ended{std::move(running), std::move(finish)};
-  ended.sequence->give_back_pages(pool);
+Error Engine::Impl::late(const Sequence& s) const {
+  return {Code::kDeadline,
+          s.started() ? fmt::format("the deadline passed after {} tokens of the answer",
+                                    s.timings(now).answer_tokens)
+                      : "the deadline passed while the request was waiting its turn",
+          {}};
+}
+
+void Engine::Impl::take_out(const sched::Ended& e) {
+  const auto it = sequences.find(e.id);
+  if (it == sequences.end()) return;  // It ended with the step before, which has told so.
+  Sequence& s = *it->second;
+  Finish finish{FinishReason::kStop, s.timings(now), {}};
+  if (e.how == sched::End::kCancelled) finish.reason = FinishReason::kCancelled;
+  if (e.how == sched::End::kDeadline) {
+    finish.reason = FinishReason::kError;
+    finish.error = late(s);
+  }
+  if (s.stream().asked() != TokenStream::Asked::kNothing) {
+    delays.push_back(std::max(now - s.stream().asked_at(), TimePoint::duration::zero()));
+    books.cancel_took(delays.back());
+  }
+  books.end(e.how, e.wasted_tokens);
+  ended.push_back({std::move(it->second), std::move(finish)});
+  sequences.erase(it);
+}
+
+/// Asks for the plan and views what it needs: the views stay valid outside the lock until
+/// step_done(), since submit() only adds sequences.
+void Engine::Impl::begin_step() {
+  batch.clear();
+  rows.clear();
+  hear_readers();
+  const sched::StepPlan& plan = scheduler.plan(instant(now));
+  for (const sched::Ended& e : plan.ended) take_out(e);
+  for (const sched::Preempted& p : plan.preempted) sequences.at(p.id)->preempted(p);
+  for (const sched::Admitted& a : plan.admitted) sequences.at(a.id)->admitted(a, held, now);
+  held = plan.held;
+  copies.assign(plan.copies.begin(), plan.copies.end());
+  for (const sched::StepRow& row : plan.rows) {
+    Sequence& s = *sequences.at(row.id);
+    if (!row.decode) s.read_chunk();
+    const auto tokens = scheduler.tokens(row.id);
+    batch.push_back({tokens.subspan(row.first, row.count), row.first, scheduler.table(row.id),
+                     row.wants_logits ? 1U : 0U});
+    rows.push_back({&s, tokens.first(s.prompt_tokens()), {}});
+  }
+  record = {{}, plan.decode_rows, plan.prefill_rows, plan.budget, {}};
+  if (!plan.empty()) step_began = now;
+}
+
+void Engine::Impl::compute() {
+  if (!copies.empty()) decoder->copy(copies);
+  const std::span<const float> logits =
+      batch.empty() ? std::span<const float>() : decoder->forward({batch});
+  now = clock.now();
+  const auto width = static_cast<std::size_t>(decoder->facts().vocabulary);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (batch[i].logit_rows == 0) continue;
+    WEIR_CHECK((at + 1) * width <= logits.size(), "a decoder gives the rows of logits asked for");
+    rows[i].sequence->prepare(rows[i].prompt, end_tokens, decoder->facts().vocabulary);
+    rows[i].choice = rows[i].sequence->choose(logits.subspan(at++ * width, width), workspace);
+  }
+}
+
+void Engine::Impl::finish_step(TimePoint began) {
+  results.clear();
+  gaps.clear();
   {
     const std::lock_guard lock(mutex);
-    books.pages(pool.total(), pool.held());
-    if (ended.finish.reason == FinishReason::kCancelled) note_cancel(*ended.sequence);
-    books.end(outcome_of(ended.finish.reason), ended.sequence->answer_size());
+    step_began.reset();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (batch[i].logit_rows == 0) continue;
+      Sequence& s = *rows[i].sequence;
+      const Sequence::Choice& choice = rows[i].choice;
+      const SequenceId id = s.stream().id();
+      if (choice.token) {
+        books.deliver();
+        if (const auto gap = s.token_came(now)) gaps.push_back(*gap);
+      }
+      results.push_back({id, choice.token, std::nullopt});
+      if (choice.finish) results.back().end = end_of(*choice.finish);
+    }
+    scheduler.step_done(results, now - began);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Sequence& s = *rows[i].sequence;
+      Sequence::Choice& choice = rows[i].choice;
+      if (!choice.finish) continue;
+      const auto it = sequences.find(s.stream().id());
+      Finish finish{*choice.finish, s.timings(now), std::move(choice.error)};
+      const bool failed = finish.reason == FinishReason::kError;
+      books.end(end_of(finish.reason), failed ? finish.timings.answer_tokens : 0);
+      ended.push_back({std::move(it->second), std::move(finish)});
+      sequences.erase(it);
+    }
+    books.step();
+    books.check(scheduler);
   }
-  ended.tell();
+  if (observer == nullptr) return;
+  record.took = now - began;
+  record.token_gaps = gaps;
+  observer->step(record);
+}
+
+/// Outside the lock, since readers and observers may ask the engine something.
+void Engine::Impl::tell() {
+  for (Ended& e : ended) {
+    const RequestRecord last{e.finish.reason, e.finish.error.code, e.finish.timings,
+                             e.sequence->max_tokens(), e.sequence->longest_gap()};
+    e.sequence->stream().finish(std::move(e.finish));
+    if (observer != nullptr) observer->ended(last);
+  }
+  for (Row& row : rows) {
+    if (row.choice.token && !row.choice.finish) row.sequence->stream().wake();
+  }
+  for (Ended& e : ended) e.sequence->stream().wake();
+  ended.clear();
+  for (const auto delay : delays) {
+    if (observer != nullptr) observer->left(delay);
+  }
+  delays.clear();
 }
 
 Engine::Engine(std::unique_ptr<Decoder> decoder, std::vector<TokenId> end_tokens,
@@ -238,32 +349,38 @@ Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {
     e.books.refuse();
     return std::unexpected(std::move(checked).error());
   }
-  auto stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock);
+  const auto prompt_tokens = static_cast<std::uint32_t>(request.prompt.size());
+  std::shared_ptr<TokenStream> stream;
   {
     const std::lock_guard lock(e.mutex);
     if (e.draining) {
       e.books.refuse();
       return fail(Code::kUnavailable, "this server is shutting down and takes no new requests");
     }
-    if (e.queue.size() >= e.options.max_queue) {
+    sched::Request wanted;
+    wanted.id = SequenceId{e.next_id};
+    wanted.tenant = request.tenant;
+    wanted.space = request.space;
+    wanted.priority = request.priority;
+    wanted.prompt = std::move(request.prompt);
+    wanted.max_tokens = request.max_tokens;
+    if (request.deadline) wanted.deadline = instant(*request.deadline);
+    wanted.leader = request.leader;
+    const SequenceId id = wanted.id;
+    const TimePoint accepted_at = e.clock.now();
+    if (const auto accepted = e.scheduler.arrived(std::move(wanted), instant(accepted_at));
+        !accepted) {
       e.books.refuse();
-      return fail(Code::kExhausted,
-                  fmt::format("{} requests are waiting already, as many as may: try again later",
-                              e.queue.size()));
+      return std::unexpected(error_of(accepted.error(), e.scheduler));
     }
-    if (e.queue_tokens + request.prompt.size() > e.options.max_queue_tokens) {
-      e.books.refuse();
-      return fail(Code::kExhausted,
-                  fmt::format("prompts of {} tokens are waiting already and {} more would pass the "
-                              "bound of {}: try again later",
-                              e.queue_tokens, request.prompt.size(), e.options.max_queue_tokens));
-    }
+    ++e.next_id;
     if (!request.sampling.seed) {
       const auto r = philox(e.seed_key, e.seeds_drawn++);
       request.sampling.seed = std::uint64_t{r[0]} << 32 | r[1];
     }
-    e.queue_tokens += request.prompt.size();
-    e.queue.push_back(std::make_unique<Sequence>(std::move(request), stream, e.clock.now()));
+    stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock, id);
+    e.sequences.emplace(
+        id, std::make_unique<Sequence>(std::move(request), prompt_tokens, stream, accepted_at));
     e.books.accept();
   }
   e.work.notify_one();
@@ -274,10 +391,7 @@ bool Engine::drain(std::chrono::milliseconds grace) {
   Impl& e = *impl_;
   std::unique_lock lock(e.mutex);
   e.draining = true;
-  const auto done = [&e] {
-    const EngineStats& s = e.books.stats();
-    return s.waiting == 0 && s.running == 0;
-  };
+  const auto done = [&e] { return e.scheduler.idle(); };
   if (done() || (grace > grace.zero() && e.idle.wait_for(lock, grace, done))) return true;
   e.cancel_all.store(true, std::memory_order_release);
   e.idle.wait(lock, done);
@@ -286,9 +400,23 @@ bool Engine::drain(std::chrono::milliseconds grace) {
 
 EngineStats Engine::stats() const {
   const std::lock_guard lock(impl_->mutex);
-  EngineStats stats = impl_->books.stats();
+  EngineStats stats = impl_->books.stats(impl_->scheduler);
   stats.draining = impl_->draining;
   return stats;
+}
+
+std::optional<Account> Engine::account(SequenceId id) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto it = impl_->sequences.find(id);
+  if (it == impl_->sequences.end()) return std::nullopt;
+  return Account{it->second->request_id(), *impl_->scheduler.progress(id),
+                 it->second->timings(impl_->clock.now())};
+}
+
+std::chrono::nanoseconds Engine::step_age() const {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->step_began) return {};
+  return impl_->clock.now() - *impl_->step_began;
 }
 
 const DecoderFacts& Engine::facts() const { return impl_->decoder->facts(); }

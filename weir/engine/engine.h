@@ -1,15 +1,15 @@
 #pragma once
 
-/// The step loop: one thread owns the model, the arena and the ledger, and turns accepted requests
-/// into token streams. Text, JSON and sockets are the callers' business.
+/// The step loop: one thread runs the model over what the scheduler plans, and turns accepted
+/// requests into token streams. Text, JSON and sockets are the callers' business.
 ///
-/// Requests run one after another in order of arrival, each with chunked prefill; the queue is
-/// bounded in requests and in tokens. Cancellation and deadlines take effect at the next step
-/// boundary, for requests that wait as for the one that runs. A fault of a request ends that
-/// request only.
+/// Requests run together (continuous batching over paged KV, weir/sched); the queue is bounded in
+/// requests, tokens and age. Cancellation, deadlines and stop() take effect at the next step
+/// boundary, for requests that wait as for those that run. A fault of a request ends that request
+/// only. What a request answers does not depend on what runs beside it.
 ///
-/// Thread safety: every public function may be called from any thread. A request's on_ready runs on
-/// the engine's thread, outside its locks.
+/// Thread safety: every public function may be called from any thread. A request's on_ready and
+/// the observer run on the engine's thread, outside its locks.
 
 #include <chrono>
 #include <cstdint>
@@ -22,8 +22,10 @@
 #include "weir/base/result.h"
 #include "weir/engine/books.h"
 #include "weir/engine/decoder.h"
+#include "weir/engine/observer.h"
 #include "weir/engine/token_stream.h"
 #include "weir/model/model.h"
+#include "weir/sched/options.h"
 #include "weir/spec/sampling.h"
 #include "weir/sys/clock.h"
 
@@ -40,6 +42,13 @@ struct Request {
   bool ignore_eos = false;
   std::int32_t top_logprobs = -1;  ///< -1: no logprobs; 0..20: that many alternatives.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+
+  policy::Priority priority = policy::Priority::kStandard;
+  policy::TenantId tenant{};  ///< Whose fair share it is served from.
+  kv::Namespace space{};      ///< Whose cached prefixes it may share.
+  /// Another answer to the same prompt, whose pages this one shares; submitted before.
+  std::optional<SequenceId> leader;
+
   std::function<void()> on_ready;  ///< See TokenStream.
 
   static constexpr std::size_t kMaxStopTokens = 256;
@@ -47,11 +56,20 @@ struct Request {
 };
 
 struct EngineOptions {
-  std::uint32_t context = 0;          ///< Per sequence; 0 takes the model's.
-  std::uint32_t prefill_chunk = 256;  ///< Rows of one prefill step, within the decoder's max_rows.
-  std::uint32_t max_queue = 256;      ///< Waiting requests; one more is refused with kExhausted.
-  std::uint64_t max_queue_tokens = 1U << 20;  ///< Of the prompts that wait: 4 MiB.
-  std::uint32_t kv_pages = 0;                 ///< 0: enough for one full context.
+  std::uint32_t context = 0;   ///< Per sequence; 0 takes the model's.
+  std::uint32_t kv_pages = 0;  ///< 0: enough for one full context.
+  /// What the decoder bounds (rows, logit rows, pages) is lowered to its bounds.
+  sched::Options schedule;
+  /// Times a few steps before the first request, so that the first budgets are right already.
+  bool measure_steps = false;
+  Observer* observer = nullptr;  ///< Outlives the engine.
+};
+
+/// What is known of one accepted request while it waits or runs.
+struct Account {
+  std::string request_id;
+  sched::Scheduler::Progress progress;
+  Timings timings;
 };
 
 class Engine {
@@ -74,6 +92,9 @@ class Engine {
   bool drain(std::chrono::milliseconds grace);
 
   [[nodiscard]] EngineStats stats() const;
+  [[nodiscard]] std::optional<Account> account(SequenceId id) const;
+  /// How long the step in flight has been running; zero between steps. What never ends is a fault.
+  [[nodiscard]] std::chrono::nanoseconds step_age() const;
   [[nodiscard]] const DecoderFacts& facts() const;
   /// Positions of one sequence: the smallest of the model's, the options' and what the pages hold.
   [[nodiscard]] std::uint32_t context() const;

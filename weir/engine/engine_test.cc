@@ -77,6 +77,18 @@ struct Bench {
   }
 };
 
+/// What tests set of the schedule, in one line.
+EngineOptions chunks_of(std::uint32_t rows) {
+  EngineOptions o;
+  o.schedule.max_chunk = rows;
+  return o;
+}
+EngineOptions running(std::uint32_t most) {
+  EngineOptions o;
+  o.schedule.max_running = most;
+  return o;
+}
+
 Request request(std::size_t prompt, std::uint32_t max_tokens, std::uint64_t seed = 1) {
   Request r;
   for (std::size_t i = 0; i < prompt; ++i) {
@@ -91,10 +103,10 @@ Request request(std::size_t prompt, std::uint32_t max_tokens, std::uint64_t seed
 TEST(Engine, AnAnswerIsTheSameWhateverChunksItsPromptWasReadIn) {
   Request r = request(100, 40);
   r.top_logprobs = 5;
-  const Answer want = Bench({.prefill_chunk = 64}).ask(r);
+  const Answer want = Bench(chunks_of(64)).ask(r);
   EXPECT_EQ(want.tokens.size(), 40U);
   for (std::uint32_t chunk : {1U, 7U, 16U, 33U, 512U}) {
-    EXPECT_EQ(Bench({.prefill_chunk = chunk}).ask(r), want) << chunk;
+    EXPECT_EQ(Bench(chunks_of(chunk)).ask(r), want) << chunk;
   }
 }
 
@@ -181,21 +193,141 @@ TEST(Engine, LogprobsComeWhenAskedForAndOnlyThen) {
 }
 
 TEST(Engine, TimesAddUp) {
-  Bench bench({.prefill_chunk = 16}, {.row_time = 1ms});
+  Bench bench(running(1), {.row_time = 1ms});
   bench.script->hold();
   auto first = bench.submit(request(10, 5));
   bench.script->await(1);
-  auto second = bench.submit(request(20, 3));
+  auto second = bench.submit(request(20, 3, 2));
   bench.script->release();
   (void)read(*first);
   const Timings t = read(*second).finish.timings;
-  EXPECT_EQ(t.queue,
-            14ms);  // 10 rows of prompt and 4 of decode: the fifth token needs no row of its own.
+  // 10 rows of prompt and 4 of decode: the fifth token needs no row of its own.
+  EXPECT_EQ(t.queue, 14ms);
+  EXPECT_EQ(t.waited_for, sched::Held::kSequences);
   EXPECT_EQ(t.prefill, 20ms);
   EXPECT_EQ(t.decode, 2ms);
   EXPECT_EQ(t.ttft(), 34ms);
   EXPECT_EQ(t.prompt_tokens, 20U);
   EXPECT_EQ(t.answer_tokens, 3U);
+  EXPECT_EQ(t.chunks, 1U);
+  EXPECT_EQ(t.cached_tokens, 0U);
+}
+
+TEST(Engine, AnswersAreMadeTogether) {
+  Bench bench({}, {.row_time = 1ms});
+  bench.script->hold();
+  auto first = bench.submit(request(4, 50));
+  bench.script->await(1);
+  auto second = bench.submit(request(4, 50, 2));
+  bench.script->release();
+  EXPECT_EQ(read(*first).tokens.size(), 50U);
+  EXPECT_EQ(read(*second).tokens.size(), 50U);
+  // One step reads the first prompt, one the second beside the first's decode, and the rest is two
+  // rows a step.
+  EXPECT_EQ(bench.settled().steps, 51U);
+}
+
+TEST(Engine, ARepeatedPromptIsFoundInMemory) {
+  Bench bench;
+  const Request r = request(100, 10);
+  const Answer cold = bench.ask(r);
+  const Answer warm = bench.ask(r);
+  EXPECT_EQ(warm, cold);
+  EXPECT_EQ(cold.finish.timings.cached_tokens, 0U);
+  EXPECT_EQ(warm.finish.timings.cached_tokens, 99U);
+  const EngineStats s = bench.settled();
+  EXPECT_EQ(s.prompt_tokens, 101U);
+  EXPECT_EQ(s.cached_tokens, 99U);
+  EXPECT_EQ(s.queried_tokens, 200U);
+}
+
+TEST(Engine, PrefixesAreNotSharedAcrossNamespaces) {
+  Bench bench;
+  Request r = request(100, 10);
+  const Answer cold = bench.ask(r);
+  r.space = kv::Namespace{7};
+  const Answer other = bench.ask(r);
+  EXPECT_EQ(other, cold);
+  EXPECT_EQ(other.finish.timings.cached_tokens, 0U);
+}
+
+TEST(Engine, FurtherAnswersShareThePromptOfTheirLeader) {
+  Bench bench;
+  Request r = request(100, 10);
+  bench.script->hold();
+  std::vector<std::shared_ptr<TokenStream>> streams{bench.submit(r)};
+  std::vector<Answer> alone{Bench().ask(r)};
+  r.leader = streams[0]->id();
+  for (std::uint64_t i = 1; i < 4; ++i) {
+    r.sampling.seed = 1 + i;
+    streams.push_back(bench.submit(r));
+    Request same = r;
+    same.leader.reset();
+    alone.push_back(Bench().ask(same));
+  }
+  bench.script->release();
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(read(*streams[i]), alone[i]) << i;
+  // The prompt once, and its last position for each of the three others.
+  EXPECT_EQ(bench.settled().prompt_tokens, 103U);
+}
+
+TEST(Engine, MemoryPressurePreemptsAndNobodyNotices) {
+  ScriptOptions small;
+  small.facts.kv_pages = 16;  // One context's worth for six answers of 100 positions each.
+  Bench bench({}, small);
+  bench.script->hold();
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (std::uint64_t i = 0; i < 6; ++i) streams.push_back(bench.submit(request(20, 80, i)));
+  bench.script->release();
+  std::uint32_t preemptions = 0;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const Answer answer = read(*streams[i]);
+    EXPECT_EQ(answer, Bench().ask(request(20, 80, i))) << i;
+    preemptions += answer.finish.timings.preemptions;
+  }
+  const EngineStats s = bench.settled();
+  EXPECT_EQ(s.memory_preemptions, preemptions);
+  EXPECT_EQ(s.finished, 6U);
+}
+
+TEST(Engine, WhoHasReadEnoughStopsTheAnswerWhichIsFinished) {
+  Bench bench;
+  bench.script->hold();
+  auto stream = bench.submit(request(4, 100));
+  bench.script->let(5);
+  bench.script->await(6);
+  stream->stop(3);
+  bench.script->release();
+  const Answer answer = read(*stream);
+  EXPECT_EQ(answer.finish.reason, FinishReason::kStop);
+  EXPECT_EQ(answer.tokens.size(), 6U);
+  const EngineStats s = bench.settled();
+  EXPECT_EQ(s.finished, 1U);
+  EXPECT_EQ(s.cancelled, 0U);
+  EXPECT_EQ(s.delivered_tokens, 3U);
+  EXPECT_EQ(s.wasted_tokens, 3U);
+}
+
+TEST(Engine, AnAccountIsKeptWhileARequestLives) {
+  Bench bench({}, {.row_time = 1ms});
+  bench.script->hold();
+  Request r = request(4, 10);
+  r.id = "req-1";
+  auto stream = bench.submit(r);
+  bench.script->let(3);
+  bench.script->await(4);
+  const auto account = bench.engine->account(stream->id());
+  ASSERT_TRUE(account);
+  EXPECT_EQ(account->request_id, "req-1");
+  EXPECT_TRUE(account->progress.running);
+  EXPECT_EQ(account->progress.answer_tokens, 3U);
+  EXPECT_EQ(account->timings.prompt_tokens, 4U);
+  EXPECT_GE(bench.engine->step_age(), 0ms);
+  bench.script->release();
+  (void)read(*stream);
+  (void)bench.settled();
+  EXPECT_FALSE(bench.engine->account(stream->id()));
+  EXPECT_EQ(bench.engine->step_age(), 0ms);
 }
 
 TEST(Engine, CancellingARunningAnswerStopsItAtTheNextStep) {
@@ -219,7 +351,7 @@ TEST(Engine, CancellingARunningAnswerStopsItAtTheNextStep) {
 }
 
 TEST(Engine, CancellingInPrefillComputesNoFurtherChunk) {
-  Bench bench({.prefill_chunk = 16}, {.row_time = 1ms});
+  Bench bench(chunks_of(16), {.row_time = 1ms});
   bench.script->hold();
   auto stream = bench.submit(request(160, 10));
   bench.script->let(1);
@@ -233,7 +365,7 @@ TEST(Engine, CancellingInPrefillComputesNoFurtherChunk) {
 }
 
 TEST(Engine, CancellingAWaitingRequestTakesItOutBeforeItsTurn) {
-  Bench bench;
+  Bench bench(running(1));
   bench.script->hold();
   auto running = bench.submit(request(4, 100));
   bench.script->await(1);
@@ -264,7 +396,7 @@ TEST(Engine, ADeadlineEndsARunningAnswerWithAnError) {
 }
 
 TEST(Engine, ADeadlineEndsAWaitingRequestWithoutAStep) {
-  Bench bench({}, {.row_time = 1ms});
+  Bench bench(running(1), {.row_time = 1ms});
   bench.script->hold();
   auto running = bench.submit(request(4, 50));
   bench.script->await(1);
@@ -298,7 +430,10 @@ TEST(Engine, LogitsThatAreNotNumbersFailTheirRequestOnly) {
 }
 
 TEST(Engine, AFullQueueRefusesByNumberAndByTokens) {
-  Bench bench({.max_queue = 2, .max_queue_tokens = 300});
+  EngineOptions options = running(1);
+  options.schedule.max_queued_requests = 2;
+  options.schedule.max_queued_tokens = 300;
+  Bench bench(options);
   bench.script->hold();
   auto running = bench.submit(request(4, 10));
   bench.script->await(1);
@@ -356,10 +491,14 @@ TEST(Engine, APromptAndAnswerBeyondTheContextAreRefusedWithTheNumbers) {
 }
 
 TEST(Engine, TheContextIsNoLargerThanThePagesHold) {
-  Bench bench({}, {.facts = {97, 256, 64, 4}});
+  ScriptOptions small;
+  small.facts.kv_pages = 4;
+  Bench bench({}, small);
   EXPECT_EQ(bench.engine->context(), 64U);
   EXPECT_EQ(bench.ask(request(60, 0)).tokens.size(), 4U);
-  Bench optional({.context = 100});
+  EngineOptions shorter;
+  shorter.context = 100;
+  Bench optional(shorter);
   EXPECT_EQ(optional.engine->context(), 100U);
 }
 
@@ -418,7 +557,10 @@ TEST(Engine, TheReaderIsToldAtMostOnceAStep) {
 TEST(Engine, TheBooksBalanceThroughAnyStorm) {
   constexpr std::uint64_t kSeed = 4711;
   SCOPED_TRACE(kSeed);
-  Bench bench({.prefill_chunk = 16, .max_queue = 8});
+  EngineOptions options = chunks_of(16);
+  options.schedule.max_running = 3;
+  options.schedule.max_queued_requests = 8;
+  Bench bench(options);
   std::atomic<bool> over{false};
   std::thread auditor([&] {
     while (!over) {

@@ -7,9 +7,17 @@ namespace weir::engine {
 namespace {
 
 DecoderFacts facts_of(const model::Model& model, std::uint32_t kv_pages) {
-  const std::uint32_t context = model.options().context;
-  return {static_cast<std::int32_t>(model.shape().vocabulary), context, model.options().max_rows,
-          kv_pages != 0 ? kv_pages : ceil_div(context, kPageTokens)};
+  const model::ModelOptions& options = model.options();
+  // A packed weight takes about a byte, and a row needs a multiplication and an addition of each;
+  // the rates are fitted to steps, so that only the proportion to the KV reads rests on this.
+  const auto bytes = static_cast<double>(model.bytes());
+  const auto kv_page = static_cast<double>(compute::KvArena::bytes_per_page(model.kv_shape()));
+  return {static_cast<std::int32_t>(model.shape().vocabulary),
+          options.context,
+          options.max_rows,
+          kv_pages != 0 ? kv_pages : ceil_div(options.context, kPageTokens),
+          options.max_logit_rows,
+          {bytes, 2 * bytes, kv_page / kPageTokens}};
 }
 
 }  // namespace
@@ -21,6 +29,10 @@ ModelDecoder::ModelDecoder(std::unique_ptr<model::Model> model, std::uint32_t kv
 
 std::span<const float> ModelDecoder::forward(const model::Batch& batch) {
   return model_->forward(batch, arena_);
+}
+
+void ModelDecoder::copy(std::span<const kv::PageCopy> copies) {
+  for (const kv::PageCopy& copy : copies) arena_.copy(copy.from, copy.to);
 }
 
 Engine::Engine(std::unique_ptr<model::Model> model, std::vector<TokenId> end_tokens,

@@ -18,6 +18,7 @@ class ModelDecoder final : public Decoder {
 
   [[nodiscard]] const DecoderFacts& facts() const override { return facts_; }
   [[nodiscard]] std::span<const float> forward(const model::Batch& batch) override;
+  void copy(std::span<const kv::PageCopy> copies) override;
 
  private:
   std::unique_ptr<model::Model> model_;

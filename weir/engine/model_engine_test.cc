@@ -34,7 +34,9 @@ Answer answer(const std::string& path, std::size_t threads, std::uint32_t chunk,
   auto loaded = model::Model::load(**file, *shape, options, pool);
   EXPECT_TRUE(loaded) << loaded.error().message;
   const sys::SystemClock clock;
-  Engine engine(*std::move(loaded), {}, clock, {.prefill_chunk = chunk});
+  EngineOptions engine_options;
+  engine_options.schedule.max_chunk = chunk;
+  Engine engine(*std::move(loaded), {}, clock, engine_options);
   auto stream = engine.submit(request);
   EXPECT_TRUE(stream) << stream.error().message;
   Answer a;

@@ -61,10 +61,20 @@ std::span<const float> ScriptedDecoder::forward(const model::Batch& batch) {
                    logits_.data() + at);
     }
   }
+  WEIR_CHECK(logits_.size() <= std::size_t{options_.facts.max_logit_rows} *
+                                   static_cast<std::size_t>(options_.facts.vocabulary),
+             "a step has no more rows of logits than were planned for");
   WEIR_CHECK(all_rows > 0 && all_rows <= options_.facts.max_rows, "a step has 1 to max_rows rows");
   if (options_.clock != nullptr)
     options_.clock->advance(options_.row_time * static_cast<int>(all_rows));
   return logits_;
+}
+
+void ScriptedDecoder::copy(std::span<const kv::PageCopy> copies) {
+  for (const kv::PageCopy& copy : copies) {
+    std::copy_n(&arena_.at(std::size_t{index(copy.from)} * kPageTokens), kPageTokens,
+                &arena_.at(std::size_t{index(copy.to)} * kPageTokens));
+  }
 }
 
 void ScriptedDecoder::logits_after(const model::SequenceRows& rows, std::uint32_t positions,

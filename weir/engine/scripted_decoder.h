@@ -45,7 +45,7 @@ class Script {
 };
 
 struct ScriptOptions {
-  DecoderFacts facts{97, 256, 64, 16};
+  DecoderFacts facts{97, 256, 64, 64, 32, {1e6, 1e6, 100}};
   std::optional<TokenId> poison{};  ///< After this token every logit is NaN.
   sys::ManualClock* clock = nullptr;
   std::chrono::nanoseconds row_time{0};  ///< The clock moves by this for every row.
@@ -58,6 +58,7 @@ class ScriptedDecoder final : public Decoder {
 
   [[nodiscard]] const DecoderFacts& facts() const override { return options_.facts; }
   [[nodiscard]] std::span<const float> forward(const model::Batch& batch) override;
+  void copy(std::span<const kv::PageCopy> copies) override;
 
  private:
   void logits_after(const model::SequenceRows& rows, std::uint32_t positions, float* out) const;

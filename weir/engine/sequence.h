@@ -1,68 +1,66 @@
 #pragma once
 
-/// One accepted request on its way to its last token: what has been computed, where its keys and
-/// values lie, and what comes next.
-/// Thread safety: none; the engine's thread, once the request runs.
+/// One accepted request as the engine keeps it: how its tokens are chosen, and its account. What
+/// has been computed of it, and where, is the scheduler's business.
+/// Thread safety: prepare() and choose() on the engine's thread; everything else under its lock.
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "weir/engine/engine.h"
-#include "weir/kv/page_pool.h"
 #include "weir/model/sampler.h"
 
 namespace weir::engine {
 
 class Sequence {
  public:
-  /// REQUIRES: request checked, its seed drawn.
-  Sequence(Request request, std::shared_ptr<TokenStream> stream, sys::Clock::TimePoint accepted_at);
+  /// REQUIRES: request checked, its seed drawn, its prompt moved to the scheduler.
+  Sequence(Request request, std::uint32_t prompt_tokens, std::shared_ptr<TokenStream> stream,
+           sys::Clock::TimePoint accepted_at);
 
   [[nodiscard]] TokenStream& stream() const { return *stream_; }
-  [[nodiscard]] std::size_t prompt_size() const { return request_.prompt.size(); }
-  [[nodiscard]] std::uint32_t answer_size() const { return answer_size_; }
-  [[nodiscard]] bool started() const { return started_; }
-  [[nodiscard]] bool past_deadline(sys::Clock::TimePoint now) const {
-    return request_.deadline.has_value() && *request_.deadline <= now;
-  }
+  [[nodiscard]] const std::string& request_id() const { return request_.id; }
+  [[nodiscard]] std::uint32_t max_tokens() const { return request_.max_tokens; }
+  [[nodiscard]] std::uint32_t prompt_tokens() const { return timings_.prompt_tokens; }
 
-  /// Leaves the queue. `end_tokens`: the vocabulary's.
-  void start(std::span<const TokenId> end_tokens, std::int32_t vocabulary,
-             sys::Clock::TimePoint now);
+  /// What choosing needs, made once. `end_tokens`: the vocabulary's.
+  void prepare(std::span<const TokenId> prompt, std::span<const TokenId> end_tokens,
+               std::int32_t vocabulary);
 
-  /// The rows of the next step, at most `chunk` of them, with the pages they need taken from
-  /// `pool`. Views stay valid until the next call. REQUIRES: the pool has the pages.
-  [[nodiscard]] model::SequenceRows next_rows(std::uint32_t chunk, kv::PagePool& pool);
-
-  [[nodiscard]] bool in_prompt() const { return computed_ < request_.prompt.size(); }
-
-  /// Takes in what the step over next_rows() gave: one row of logits, or none in mid-prompt.
-  /// Puts the token chosen, if any; the reason to stop, if this was the last.
-  struct Step {
-    bool token = false;
+  /// The next token by its row of logits; puts it into the stream.
+  struct Choice {
+    std::optional<TokenId> token;
     std::optional<FinishReason> finish;
     Error error;  ///< When kError.
   };
-  [[nodiscard]] Step took(std::span<const float> logits, model::SamplerWorkspace& workspace,
-                          sys::Clock::TimePoint now);
+  [[nodiscard]] Choice choose(std::span<const float> logits, model::SamplerWorkspace& workspace);
 
-  void give_back_pages(kv::PagePool& pool);
-
+  // Its account.
+  void admitted(const sched::Admitted& how, sched::Held waited_for, sys::Clock::TimePoint now);
+  void preempted(const sched::Preempted& how);
+  void read_chunk() { ++timings_.chunks; }
+  /// A token has come; the time since the one before, if it was not the first.
+  std::optional<std::chrono::nanoseconds> token_came(sys::Clock::TimePoint now);
+  [[nodiscard]] bool started() const { return started_at_.has_value(); }
   [[nodiscard]] Timings timings(sys::Clock::TimePoint now) const;
+  [[nodiscard]] std::chrono::nanoseconds longest_gap() const { return longest_gap_; }
 
  private:
-  Request request_;
-  std::shared_ptr<TokenStream> stream_;
-  sys::Clock::TimePoint accepted_at_, started_at_, first_at_, last_at_;
-  bool started_ = false;
+  const Request request_;
+  const std::shared_ptr<TokenStream> stream_;
+  const sys::Clock::TimePoint accepted_at_;
+  // The engine's thread only:
   std::optional<model::Sampler> sampler_;
-  std::vector<TokenId> stops_;   ///< Sorted: any of these ends the answer.
-  std::vector<PageId> pages_;    ///< Cover positions 0 .. computed_ - 1 and the step in flight.
-  std::uint32_t computed_ = 0;   ///< Positions whose keys and values are in the arena.
-  std::uint32_t in_flight_ = 0;  ///< Rows of the step in flight.
-  TokenId last_token_ = 0;       ///< The row of the next decode step.
-  std::uint32_t answer_size_ = 0;
+  std::vector<TokenId> stops_;  ///< Sorted: any of these ends the answer.
+  std::uint32_t chosen_ = 0;
+  // Under the engine's lock:
+  Timings timings_;
+  std::uint32_t lost_ = 0;  ///< Positions computed when it was last pre-empted.
+  std::optional<sys::Clock::TimePoint> started_at_;
+  sys::Clock::TimePoint first_at_, last_at_;
+  std::chrono::nanoseconds longest_gap_{0};
 };
 
 }  // namespace weir::engine

@@ -5,8 +5,8 @@
 
 namespace weir::engine {
 
-TokenStream::TokenStream(std::function<void()> on_ready, const sys::Clock* clock)
-    : on_ready_(std::move(on_ready)), clock_(clock) {}
+TokenStream::TokenStream(std::function<void()> on_ready, const sys::Clock* clock, SequenceId id)
+    : on_ready_(std::move(on_ready)), clock_(clock), id_(id) {}
 
 std::optional<Finish> TokenStream::take(std::vector<TokenEvent>& events) {
   const std::lock_guard lock(mutex_);
@@ -22,13 +22,16 @@ void TokenStream::wait(std::chrono::milliseconds timeout) {
   ready_.wait_for(lock, timeout, [this] { return unread_; });
 }
 
-void TokenStream::cancel() {
-  if (cancelling_.exchange(true, std::memory_order_relaxed)) return;
-  if (clock_ != nullptr) cancelled_at_ = clock_->now();
-  cancelled_.store(true, std::memory_order_release);
-}
+void TokenStream::cancel() { ask(Asked::kCancel, 0); }
 
-sys::Clock::TimePoint TokenStream::cancelled_at() const { return cancelled_at_; }
+void TokenStream::stop(std::uint32_t useful) { ask(Asked::kStop, useful); }
+
+void TokenStream::ask(Asked what, std::uint32_t useful) {
+  if (asking_.exchange(true, std::memory_order_relaxed)) return;
+  if (clock_ != nullptr) asked_at_ = clock_->now();
+  useful_ = useful;
+  asked_.store(what, std::memory_order_release);
+}
 
 void TokenStream::put(TokenEvent event) {
   const std::lock_guard lock(mutex_);

@@ -2,8 +2,8 @@
 
 /// The tokens of one answer on their way from the engine to whoever reads them. Bounded: the engine
 /// produces at most max_tokens events, all of which fit, so a slow reader holds back nobody.
-/// The reader leaving is an event the engine sees at the next token boundary.
-/// Thread safety: one writer (the engine), one reader; cancel() from anywhere.
+/// The reader leaving, or having read enough, is an event the engine sees at the next token
+/// boundary. Thread safety: one writer (the engine), one reader; cancel() and stop() from anywhere.
 
 #include <atomic>
 #include <chrono>
@@ -16,27 +16,20 @@
 
 #include "weir/base/ids.h"
 #include "weir/base/result.h"
+#include "weir/engine/timings.h"
 #include "weir/model/sampler.h"
+#include "weir/sched/request.h"
 #include "weir/sys/clock.h"
 
 namespace weir::engine {
 
+using sched::SequenceId;
+
 enum class FinishReason : std::uint8_t {
-  kStop,       ///< An end-of-generation token, or a stop token of the request.
+  kStop,       ///< An end-of-generation token, a stop token, or stop().
   kLength,     ///< max_tokens, or the context is full.
   kCancelled,  ///< The reader left, or the engine is going down.
   kError,      ///< `error` says why; this request only.
-};
-
-/// Where a request's time went.
-struct Timings {
-  std::chrono::nanoseconds queue{0};
-  std::chrono::nanoseconds prefill{0};  ///< From leaving the queue to the first token.
-  std::chrono::nanoseconds decode{0};   ///< From the first token to the last.
-  std::uint32_t prompt_tokens = 0;
-  std::uint32_t cached_tokens = 0;
-  std::uint32_t answer_tokens = 0;  ///< Those put; the end token that stops an answer is not.
-  [[nodiscard]] std::chrono::nanoseconds ttft() const { return queue + prefill; }
 };
 
 struct TokenEvent {
@@ -55,32 +48,46 @@ class TokenStream {
  public:
   /// `on_ready` is called (from the engine's thread, at most once per step, must not block) when
   /// events have come; the reader then calls take(). May be empty for blocking readers.
-  /// `clock`, if any, tells when cancel() came, and outlives the stream.
-  explicit TokenStream(std::function<void()> on_ready = {}, const sys::Clock* clock = nullptr);
+  /// `clock`, if any, tells when cancel() or stop() came, and outlives the stream.
+  explicit TokenStream(std::function<void()> on_ready = {}, const sys::Clock* clock = nullptr,
+                       SequenceId id = {});
+
+  /// What the engine calls the request; unique while the engine lives.
+  [[nodiscard]] SequenceId id() const { return id_; }
 
   // Reader.
   /// Appends what has come; never blocks. The finish, once: after the last token.
   [[nodiscard]] std::optional<Finish> take(std::vector<TokenEvent>& events);
   /// Blocks until something has come or `timeout` passed.
   void wait(std::chrono::milliseconds timeout);
-  /// The first call counts; a finished stream does not care.
+  /// Nobody wants the answer any more. The first of cancel() and stop() counts; a finished stream
+  /// does not care.
   void cancel();
+  /// The first `useful` tokens were enough (they held a stop string); the answer is finished.
+  void stop(std::uint32_t useful);
 
   // Writer.
-  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  /// REQUIRES: cancelled() and a clock.
-  [[nodiscard]] sys::Clock::TimePoint cancelled_at() const;
+  enum class Asked : std::uint8_t { kNothing, kCancel, kStop };
+  [[nodiscard]] Asked asked() const { return asked_.load(std::memory_order_acquire); }
+  /// REQUIRES: something was asked, and a clock.
+  [[nodiscard]] sys::Clock::TimePoint asked_at() const { return asked_at_; }
+  /// REQUIRES: kStop was asked.
+  [[nodiscard]] std::uint32_t useful() const { return useful_; }
   void put(TokenEvent event);
   void finish(Finish finish);
   /// Tells the reader; the engine calls it once a step.
   void wake();
 
  private:
+  void ask(Asked what, std::uint32_t useful);
+
   const std::function<void()> on_ready_;
   const sys::Clock* const clock_;
-  std::atomic<bool> cancelling_{false};  // Decides which cancel() is the first.
-  sys::Clock::TimePoint cancelled_at_;   // Written once, before cancelled_.
-  std::atomic<bool> cancelled_{false};
+  const SequenceId id_;
+  std::atomic<bool> asking_{false};  // Decides who is first.
+  sys::Clock::TimePoint asked_at_;   // Written once, before asked_.
+  std::uint32_t useful_ = 0;         // Likewise.
+  std::atomic<Asked> asked_{Asked::kNothing};
   std::mutex mutex_;
   std::condition_variable ready_;
   std::vector<TokenEvent> events_;  // guarded by mutex_

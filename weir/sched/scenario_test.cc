@@ -242,7 +242,7 @@ TEST(Scenario, WhenAdmissionHopedForShortAnswersAllFinishByPreemption) {
   s.drive.expect_right_answers();
   EXPECT_EQ(s.ended("long", End::kFinished), 24U);
   const Counts& c = s.drive.scheduler.counts();
-  EXPECT_EQ(c.preemptions, preemptions);
+  EXPECT_EQ(c.memory_preemptions, preemptions);
   EXPECT_GT(preemptions, 0U);
   int most = 0;
   for (const auto* r : s.named("long")) most = std::max(most, s.story(*r).preemptions);
@@ -371,6 +371,7 @@ std::string digest_of_plans() {
   Options o = pages(64);
   o.max_running = 12;
   o.max_queued_requests = 40;
+  o.length_quantile = 0.1;
   Scenario s(o, small_machine());
   s.on_plan = [&](const StepPlan& plan) {
     for (const StepRow& r : plan.rows) {
@@ -392,6 +393,7 @@ std::string digest_of_plans() {
     for (const Preempted& p : plan.preempted) {
       add(static_cast<std::uint64_t>(p.id));
       add(std::uint64_t{p.lost_tokens} << 32 | static_cast<std::uint64_t>(p.for_whom));
+      add(static_cast<std::uint64_t>(p.why));
     }
     for (const Ended& e : plan.ended) {
       add(static_cast<std::uint64_t>(e.id));
@@ -406,7 +408,8 @@ std::string digest_of_plans() {
     at 2s 20 chats of tenant 4 prompt 20..60 answer 10..40 priority critical deadline 2s every 90ms
     at 3s cancel half
     until idle)");
-  EXPECT_GT(s.drive.scheduler.counts().preemptions, 0U);
+  EXPECT_GT(s.drive.scheduler.counts().memory_preemptions, 0U);
+  EXPECT_GT(s.drive.scheduler.counts().priority_preemptions, 0U);
   return std::to_string(digest);
 }
 

@@ -31,19 +31,21 @@ std::expected<void, Refusal> Scheduler::arrived(Request request, Instant now) {
     ++counts_.refused;
     return std::unexpected(why);
   };
-  const std::uint64_t positions = request.prompt.size() + request.max_tokens;
+  const auto prompt = static_cast<std::uint32_t>(request.prompt.size());
+  const std::uint64_t positions = std::uint64_t{prompt} + request.max_tokens;
   if (ceil_div<std::uint64_t>(positions, kPageTokens) > ledger_.pool().total())
     return refuse(Refusal::kNeverFits);
   if (waiting_.size() >= options_.max_queued_requests) return refuse(Refusal::kTooManyRequests);
   if (!waiting_.empty()) {  // A single request over the bound is served alone rather than never.
-    if (waiting_tokens_ + request.prompt.size() > options_.max_queued_tokens)
+    if (waiting_tokens_ + prompt > options_.max_queued_tokens)
       return refuse(Refusal::kTooManyTokens);
     if (now - at(waiting_.front()).arrived > options_.max_queue_age)
       return refuse(Refusal::kTooOld);
   }
   const SequenceId id = request.id;
   Sequence& s = sequences_[id];
-  s.tokens = request.prompt;
+  s.prompt = prompt;
+  s.tokens = std::move(request.prompt);
   s.tokens.reserve(positions);
   s.request = std::move(request);
   s.arrival_number = next_arrival_++;
@@ -69,10 +71,25 @@ void Scheduler::leave_queue(SequenceId id) {
 }
 
 void Scheduler::cancel(SequenceId id) {
-  if (const auto it = sequences_.find(id); it != sequences_.end()) it->second.cancelled = true;
+  if (const auto it = sequences_.find(id); it != sequences_.end())
+    it->second.asked = End::kCancelled;
 }
 
-void Scheduler::end(SequenceId id, End how, StepPlan* plan) {
+void Scheduler::stop(SequenceId id, std::uint32_t useful) {
+  const auto it = sequences_.find(id);
+  if (it == sequences_.end()) return;
+  it->second.asked = End::kFinished;
+  it->second.useful = useful;
+}
+
+std::optional<Scheduler::Progress> Scheduler::progress(SequenceId id) const {
+  const auto it = sequences_.find(id);
+  if (it == sequences_.end()) return std::nullopt;
+  const Sequence& s = it->second;
+  return Progress{s.running, s.prompt, s.computed, s.answer(), s.preemptions};
+}
+
+void Scheduler::end(SequenceId id, End how, std::uint32_t wasted, std::vector<Ended>& ended) {
   Sequence& s = at(id);
   if (s.running) {
     ledger_.close(id, s.tokens, s.computed);
@@ -96,9 +113,8 @@ void Scheduler::end(SequenceId id, End how, StepPlan* plan) {
       ++counts_.failed;
       break;
   }
-  const std::uint32_t wasted = how == End::kFinished ? 0 : s.answer();
   counts_.wasted_tokens += wasted;
-  (plan != nullptr ? plan->ended : ended_).push_back({id, how, wasted});
+  ended.push_back({id, how, wasted});
   sequences_.erase(id);
 }
 
@@ -106,8 +122,8 @@ void Scheduler::step_done(std::span<const RowResult> results, Duration took) {
   ledger_.copies_done();
   WEIR_CHECK(step_pending_, "a step is reported done once");
   step_pending_ = false;
-  cost_.observe(in_flight_work_, took);
-  for (const StepRow& row : in_flight_) {
+  cost_.observe(plan_.work, took);
+  for (const StepRow& row : plan_.rows) {
     Sequence& s = at(row.id);
     const std::uint32_t again =
         std::min(row.count, s.high_water > row.first ? s.high_water - row.first : 0);
@@ -122,32 +138,49 @@ void Scheduler::step_done(std::span<const RowResult> results, Duration took) {
     shares_.charge(s.request.tenant, row.count - again);
     ledger_.publish(row.id, s.tokens, s.computed);
   }
-  in_flight_.clear();
   for (const RowResult& result : results) {
     Sequence& s = at(result.id);
-    if (result.end != End::kFailed) {
-      s.tokens.push_back(result.token);
+    WEIR_CHECK(result.token || result.end, "a row that wanted logits gives a token or an end");
+    if (result.token) {
+      s.tokens.push_back(*result.token);
       ++counts_.answer_tokens;
     }
-    if (result.end) end(result.id, *result.end, nullptr);
+    if (result.end)
+      end(result.id, *result.end, *result.end == End::kFinished ? 0 : s.answer(), ended_);
   }
 }
 
 void Scheduler::drop_the_gone(Instant now, StepPlan& plan) {
-  std::vector<std::pair<SequenceId, End>> gone;
+  gone_.clear();
   for (const auto& [id, s] : sequences_) {
-    if (s.cancelled) {
-      gone.emplace_back(id, End::kCancelled);
+    if (s.asked) {
+      gone_.emplace_back(id, *s.asked);
     } else if (s.request.deadline && *s.request.deadline <= now) {
-      gone.emplace_back(id, End::kDeadline);
+      gone_.emplace_back(id, End::kDeadline);
     }
   }
-  for (const auto& [id, how] : gone) end(id, how, &plan);
+  for (const auto& [id, how] : gone_) {
+    const Sequence& s = at(id);
+    const std::uint32_t useful = how == End::kFinished ? std::min(s.useful, s.answer()) : 0;
+    end(id, how, s.answer() - useful, plan.ended);
+  }
 }
 
-StepPlan Scheduler::plan(Instant now) {
+void StepPlan::clear() {
+  rows.clear();
+  copies.clear();
+  admitted.clear();
+  preempted.clear();
+  ended.clear();
+  work = {};
+  decode_rows = prefill_rows = budget = 0;
+  held = Held::kNothing;
+}
+
+const StepPlan& Scheduler::plan(Instant now) {
   WEIR_CHECK(!step_pending_, "the step before was reported done");
-  StepPlan plan;
+  StepPlan& plan = plan_;
+  plan.clear();
   plan.ended.swap(ended_);
   drop_the_gone(now, plan);
   make_way(now, plan);
@@ -156,8 +189,6 @@ StepPlan Scheduler::plan(Instant now) {
   place_prefills(now, plan);
   admit(now, plan);
   plan.copies.assign(ledger_.copies().begin(), ledger_.copies().end());
-  in_flight_ = plan.rows;
-  in_flight_work_ = plan.work;
   step_pending_ = !plan.empty();
   return plan;
 }
@@ -181,15 +212,15 @@ policy::Priority Scheduler::rank(const Sequence& s, Instant now) const {
                                                         : s.request.priority;
 }
 
-std::vector<SequenceId> Scheduler::running_by_right(Instant now) const {
-  std::vector<SequenceId> ids = running_;
-  std::sort(ids.begin(), ids.end(), [&](SequenceId a, SequenceId b) {
+std::span<const SequenceId> Scheduler::running_by_right(Instant now) {
+  by_right_ = running_;
+  std::sort(by_right_.begin(), by_right_.end(), [&](SequenceId a, SequenceId b) {
     const Sequence& x = at(a);
     const Sequence& y = at(b);
     if (rank(x, now) != rank(y, now)) return rank(x, now) > rank(y, now);
     return x.arrival_number < y.arrival_number;
   });
-  return ids;
+  return by_right_;
 }
 
 void Scheduler::place_decodes(Instant now, StepPlan& plan) {
@@ -208,15 +239,18 @@ void Scheduler::place_decodes(Instant now, StepPlan& plan) {
 
 bool Scheduler::make_room(Sequence& needy, std::uint32_t positions, Instant now, StepPlan& plan) {
   while (!ledger_.reserve(needy.request.id, positions)) {
-    if (!preempt_for(needy, needy.arrival_number, now, plan)) return false;
+    if (!preempt_for(needy, PreemptionReason::kMemory, now, plan)) return false;
   }
   return true;
 }
 
-bool Scheduler::preempt_for(const Sequence& needy, std::uint64_t needy_arrival, Instant now,
+bool Scheduler::preempt_for(const Sequence& needy, PreemptionReason why, Instant now,
                             StepPlan& plan) {
-  std::vector<policy::Candidate> candidates;
-  std::vector<SequenceId> ids;
+  // Who waits sends away a lower class only; who runs, also those of its own that came later.
+  const std::uint64_t needy_arrival =
+      why == PreemptionReason::kPriority ? ~std::uint64_t{0} : needy.arrival_number;
+  candidates_.clear();
+  candidate_ids_.clear();
   for (SequenceId id : running_) {
     const Sequence& s = at(id);
     const bool in_plan = std::any_of(plan.rows.begin(), plan.rows.end(),
@@ -230,29 +264,29 @@ bool Scheduler::preempt_for(const Sequence& needy, std::uint64_t needy_arrival, 
     c.preemptions = s.preemptions;
     c.deadline = s.request.deadline;
     c.remaining_service = remaining_service(s);
-    candidates.push_back(c);
-    ids.push_back(id);
+    candidates_.push_back(c);
+    candidate_ids_.push_back(id);
   }
   const policy::PreemptionCosts costs{
       seconds(cost_.estimate({options_.max_chunk, 0})) / options_.max_chunk, 0};
-  const auto victim = policy::choose_victim(candidates, rank(needy, now), needy_arrival, now, costs,
-                                            options_.victim);
+  const auto victim = policy::choose_victim(candidates_, rank(needy, now), needy_arrival, now,
+                                            costs, options_.victim);
   if (!victim) return false;
-  preempt(at(ids[victim->which]), victim->way, needy.request.id, plan);
+  Sequence& chosen = at(candidate_ids_[victim->which]);
+  preempt(chosen, {chosen.request.id, victim->way, why, chosen.computed, needy.request.id}, plan);
   return true;
 }
 
-void Scheduler::preempt(Sequence& victim, policy::PreemptionWay way, SequenceId for_whom,
-                        StepPlan& plan) {
-  const SequenceId id = victim.request.id;
-  plan.preempted.push_back({id, way, victim.computed, for_whom});
-  ledger_.close(id, victim.tokens, victim.computed);
-  running_.erase(std::find(running_.begin(), running_.end(), id));
+void Scheduler::preempt(Sequence& victim, const Preempted& record, StepPlan& plan) {
+  plan.preempted.push_back(record);
+  ledger_.close(record.id, victim.tokens, victim.computed);
+  running_.erase(std::find(running_.begin(), running_.end(), record.id));
   victim.running = false;
   victim.computed = 0;
   ++victim.preemptions;
-  ++counts_.preemptions;
-  enter_queue(id);
+  ++(record.why == PreemptionReason::kMemory ? counts_.memory_preemptions
+                                             : counts_.priority_preemptions);
+  enter_queue(record.id);
 }
 
 std::uint32_t Scheduler::chunk_of(const Sequence& s, const StepPlan& plan) const {
@@ -332,9 +366,8 @@ std::optional<SequenceId> Scheduler::first_in_order(Instant now) const {
 }
 
 std::uint32_t Scheduler::expected_positions(const Sequence& s) const {
-  const auto prompt = static_cast<std::uint32_t>(s.request.prompt.size());
-  if (options_.admission == Admission::kWorstCase) return prompt + s.request.max_tokens;
-  return prompt +
+  if (options_.admission == Admission::kWorstCase) return s.prompt + s.request.max_tokens;
+  return s.prompt +
          lengths_.expect_beyond(options_.length_quantile, s.answer(), s.request.max_tokens);
 }
 
@@ -367,7 +400,7 @@ void Scheduler::admit(Instant now, StepPlan& plan) {
 bool Scheduler::forks(const Sequence& s) const {
   const Sequence* leader = leader_of(s);
   // A leader that was pre-empted may be running again and not yet have its prompt back.
-  return leader != nullptr && leader->running && leader->computed + 1 >= s.request.prompt.size();
+  return leader != nullptr && leader->running && leader->computed + 1 >= s.prompt;
 }
 
 Held Scheduler::obstacle(const Sequence& s) const {
@@ -375,20 +408,18 @@ Held Scheduler::obstacle(const Sequence& s) const {
   const auto wanted = ceil_div(expected_positions(s), kPageTokens);
   // Pages that others hold and this one will share take no room. A fork copies the last of them.
   const std::uint32_t shared =
-      forks(s) ? (static_cast<std::uint32_t>(s.request.prompt.size()) - 1) / kPageTokens
-               : ledger_.match(s.request.space, s.tokens).held_pages;
+      forks(s) ? (s.prompt - 1) / kPageTokens : ledger_.match(s.request.space, s.tokens).held_pages;
   const bool fits = pages_promised() + wanted - std::min(shared, wanted) <= ledger_.available();
   return fits ? Held::kNothing : Held::kPages;
 }
 
 void Scheduler::make_way(Instant now, StepPlan& plan) {
   // Before any row is placed, while everyone can still be asked to leave.
-  constexpr auto kOfALowerClassOnly = ~std::uint64_t{0};
   const auto id = first_in_order(now);
   if (!id) return;
   const Sequence& s = at(*id);
   while (obstacle(s) != Held::kNothing) {
-    if (!preempt_for(s, kOfALowerClassOnly, now, plan)) return;
+    if (!preempt_for(s, PreemptionReason::kPriority, now, plan)) return;
   }
 }
 
@@ -397,7 +428,7 @@ void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
   leave_queue(id);
   ++turn_;
   if (forks(s)) {
-    s.computed = static_cast<std::uint32_t>(s.request.prompt.size()) - 1;
+    s.computed = s.prompt - 1;
     ledger_.fork(*s.request.leader, id, s.computed);
   } else {
     s.computed =

@@ -34,7 +34,7 @@ namespace weir::sched {
 struct Counts {
   std::uint64_t accepted = 0, refused = 0;
   std::uint64_t finished = 0, cancelled = 0, failed = 0, deadline = 0;
-  std::uint64_t preemptions = 0;
+  std::uint64_t memory_preemptions = 0, priority_preemptions = 0;
   std::uint64_t prompt_rows = 0;      ///< Prefill rows computed for the first time,
   std::uint64_t recomputed_rows = 0;  ///< and again, after a pre-emption.
   std::uint64_t decode_rows = 0;
@@ -51,17 +51,30 @@ class Scheduler {
   [[nodiscard]] std::expected<void, Refusal> arrived(Request request, Instant now);
   /// Takes effect in the next plan; unknown or ended ids are ignored.
   void cancel(SequenceId id);
+  /// Whoever reads the answer has enough after `useful` tokens of it (a stop string was met). Ends
+  /// as finished in the next plan; tokens beyond are wasted.
+  void stop(SequenceId id, std::uint32_t useful);
   /// The step of the last plan, which was not empty(), ran; one result for each row that wanted
   /// logits. Ends are reported in the next plan.
   void step_done(std::span<const RowResult> results, Duration took);
 
-  /// The next step. REQUIRES: the step before, unless it was empty(), was reported done.
-  [[nodiscard]] StepPlan plan(Instant now);
+  /// The next step, valid until the next call. REQUIRES: the step before, unless it was empty(),
+  /// was reported done.
+  [[nodiscard]] const StepPlan& plan(Instant now);
 
   // Questions.
   [[nodiscard]] std::span<const TokenId> tokens(
       SequenceId id) const;  ///< Prompt and answer so far.
   [[nodiscard]] std::span<const PageId> table(SequenceId id) const { return ledger_.table(id); }
+  /// What one request has had so far.
+  struct Progress {
+    bool running = false;
+    std::uint32_t prompt_tokens = 0;
+    std::uint32_t computed_tokens = 0;  ///< Positions in memory now.
+    std::uint32_t answer_tokens = 0;
+    std::uint32_t preemptions = 0;
+  };
+  [[nodiscard]] std::optional<Progress> progress(SequenceId id) const;
   [[nodiscard]] std::uint32_t waiting() const {
     return static_cast<std::uint32_t>(waiting_.size());
   }
@@ -81,8 +94,9 @@ class Scheduler {
 
  private:
   struct Sequence {
-    Request request;
+    Request request;              ///< Its prompt has moved to `tokens`.
     std::vector<TokenId> tokens;  ///< Prompt, then answer.
+    std::uint32_t prompt = 0;     ///< Of these.
     std::uint64_t arrival_number = 0;
     Instant arrived{};
     std::uint32_t computed = 0;  ///< Positions whose keys and values are in pages.
@@ -90,15 +104,14 @@ class Scheduler {
         0;  ///< The most that ever were: computing below it again is recomputation.
     std::uint32_t preemptions = 0;
     bool running = false;
-    bool cancelled = false;
+    std::optional<End> asked;  ///< To end as kCancelled or kFinished at the next plan.
+    std::uint32_t useful = 0;  ///< Answer tokens that its reader took, when asked is kFinished.
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(tokens.size()); }
-    [[nodiscard]] std::uint32_t answer() const {
-      return size() - static_cast<std::uint32_t>(request.prompt.size());
-    }
+    [[nodiscard]] std::uint32_t answer() const { return size() - prompt; }
     [[nodiscard]] bool decoding() const { return answer() > 0 && computed + 1 == size(); }
   };
 
-  void end(SequenceId id, End how, StepPlan* plan);
+  void end(SequenceId id, End how, std::uint32_t wasted, std::vector<Ended>& ended);
   void drop_the_gone(Instant now, StepPlan& plan);
   void place_decodes(Instant now, StepPlan& plan);
   void place_prefills(Instant now, StepPlan& plan);
@@ -112,15 +125,16 @@ class Scheduler {
   void place_chunk(const Sequence& s, std::uint32_t count, StepPlan& plan);
   [[nodiscard]] bool make_room(Sequence& needy, std::uint32_t positions, Instant now,
                                StepPlan& plan);
-  [[nodiscard]] bool preempt_for(const Sequence& needy, std::uint64_t needy_arrival, Instant now,
+  [[nodiscard]] bool preempt_for(const Sequence& needy, PreemptionReason why, Instant now,
                                  StepPlan& plan);
-  void preempt(Sequence& victim, policy::PreemptionWay way, SequenceId for_whom, StepPlan& plan);
+  void preempt(Sequence& victim, const Preempted& record, StepPlan& plan);
   [[nodiscard]] std::uint32_t token_budget(const StepPlan& plan) const;
   [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
   [[nodiscard]] std::uint64_t pages_promised() const;
   /// Its class, or the highest once it has waited too long.
   [[nodiscard]] policy::Priority rank(const Sequence& s, Instant now) const;
-  [[nodiscard]] std::vector<SequenceId> running_by_right(Instant now) const;
+  /// Highest rank first, then by arrival; valid until the next call.
+  [[nodiscard]] std::span<const SequenceId> running_by_right(Instant now);
   [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now) const;
   [[nodiscard]] policy::Waiting as_waiting(const Sequence& s) const;
   [[nodiscard]] Duration remaining_service(const Sequence& s) const;
@@ -142,11 +156,15 @@ class Scheduler {
   std::vector<SequenceId> running_;  ///< By admission.
   std::uint64_t waiting_tokens_ = 0;
   std::uint64_t next_arrival_ = 0;
-  std::uint64_t turn_ = 0;          ///< Admissions so far: whose turn it is (policy/order.h).
-  std::vector<Ended> ended_;        ///< By the last step, for the next plan.
-  std::vector<StepRow> in_flight_;  ///< Of the last plan, until step_done().
-  policy::StepWork in_flight_work_;
+  std::uint64_t turn_ = 0;    ///< Admissions so far: whose turn it is (policy/order.h).
+  std::vector<Ended> ended_;  ///< By the last step, for the next plan.
+  StepPlan plan_;             ///< The last; its rows are in flight until step_done().
   bool step_pending_ = false;
+  // Scratch of plan(), kept for its capacity.
+  std::vector<SequenceId> by_right_;
+  std::vector<std::pair<SequenceId, End>> gone_;
+  std::vector<policy::Candidate> candidates_;
+  std::vector<SequenceId> candidate_ids_;
   Counts counts_;
 };
 

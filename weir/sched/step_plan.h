@@ -5,6 +5,7 @@
 /// Thread safety: a value.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "weir/kv/ledger.h"
@@ -30,9 +31,15 @@ struct Admitted {
   bool resumed;  ///< Was pre-empted before.
 };
 
+enum class PreemptionReason : std::uint8_t {
+  kMemory,    ///< A running answer of higher rank, or older, found no page.
+  kPriority,  ///< A waiting request of a higher class found no room.
+};
+
 struct Preempted {
   SequenceId id;
   policy::PreemptionWay way;
+  PreemptionReason why;
   std::uint32_t lost_tokens;  ///< Computed positions that may have to be computed again.
   SequenceId for_whom;        ///< Whose need of pages caused it.
 };
@@ -64,15 +71,18 @@ struct StepPlan {
   std::uint32_t budget = 0;  ///< Rows that the target allowed.
   Held held = Held::kNothing;
 
+  /// As new, with the capacity it had.
+  void clear();
+
   /// Nothing to carry out: the driver sleeps until an event or next_deadline().
   [[nodiscard]] bool empty() const { return rows.empty() && copies.empty(); }
 };
 
-/// What the model said about a row that wanted logits.
+/// What came of a row that wanted logits.
 struct RowResult {
   SequenceId id;
-  TokenId token;
-  std::optional<End> end;  ///< kFinished: `token` is the last. kFailed: there is no token.
+  std::optional<TokenId> token;  ///< The next of the answer. None: what was chosen only ends it.
+  std::optional<End> end;        ///< Required when there is no token.
 };
 
 }  // namespace weir::sched

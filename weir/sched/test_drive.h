@@ -76,7 +76,7 @@ class Drive {
 
   /// One plan and its step. False when there is nothing to do now.
   bool step() {
-    const StepPlan plan = scheduler.plan(now);
+    const StepPlan& plan = scheduler.plan(now);
     last = plan;
     for (const Ended& e : plan.ended) {
       stories.at(e.id).end = e.how;

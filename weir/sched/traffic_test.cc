@@ -83,7 +83,7 @@ TEST(Traffic, AHundredThousandRequestsOfThreeTenantsAreServed) {
                                 seconds(report.end));
   record("virtual_seconds", seconds(report.end));
   record("steps", static_cast<double>(report.steps));
-  record("preemptions", static_cast<double>(c.preemptions));
+  record("preemptions", static_cast<double>(c.memory_preemptions));
 }
 
 TEST(Traffic, PrefixHitsComeNearThoseOfACacheWithoutBoundsWhenThereIsRoom) {
