@@ -6,6 +6,7 @@
 /// owner.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace weir::policy {
@@ -28,8 +29,10 @@ class LengthEstimate {
   static constexpr double kDecay = 0.998;  ///< Half of the weight lies on the last 350 answers.
   static int bucket(std::uint32_t tokens);
   static std::uint32_t upper(int bucket);
-  std::array<double, 32 * kPerOctave + 1> counts_{};  ///< The last is for 2^32 - 1.
-  double total_ = 0;
+  static constexpr std::size_t kBuckets = 32 * kPerOctave + 1;  ///< The last is for 2^32 - 1.
+  /// The weight of the answers in this bucket or a later one; falls. A question is then a binary
+  /// search: admission asks one for every running answer.
+  std::array<double, kBuckets + 1> tails_{};
 };
 
 }  // namespace weir::policy
