@@ -5,7 +5,8 @@
 //   slow MS N       answers "tick " N times, MS milliseconds a token
 //   fail            answers "ok " and then the model breaks
 //   anything else   is answered "You said: ..."
-// usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--context N] [--cors ORIGIN]
+// usage: scripted_server_tool PORT_FILE [--key K] [--queue N] [--running N] [--context N] [--cors
+// ORIGIN]
 // [--grace MS] On SIGTERM it drains as `weir serve` does and prints the books.
 
 #include <algorithm>
@@ -93,11 +94,9 @@ class Player final : public engine::Decoder {
 
   /// Appends the logits after `story`; returns how long its script takes over a token.
   int play(std::vector<TokenId> story) {
-    auto found = places_.find(story);
-    if (found == places_.end())
-      found =
-          places_.emplace(story, Place{std::make_shared<const Script>(compose(story)), 0}).first;
-    const Place place = found->second;
+    Place& here = places_[hash_of(story)];
+    if (here.script == nullptr) here.script = std::make_shared<const Script>(compose(story));
+    const Place place = here;
     const Script& script = *place.script;
     const std::size_t begin = logits_.size();
     const auto width = static_cast<std::size_t>(facts_.vocabulary);
@@ -195,6 +194,8 @@ int main(int argc, char** argv) {
   engine::EngineOptions engine_options;
   engine_options.schedule.max_queued_requests =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--queue", "64")));
+  engine_options.schedule.max_running =
+      static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--running", "32")));
   const auto context =
       static_cast<std::uint32_t>(std::stoul(option(argc, argv, "--context", "4096")));
   engine::Engine engine(std::make_unique<Player>(tokenizer, context),

@@ -204,7 +204,7 @@ def test_leaving_mid_stream_stops_the_work(start_server):
 
 
 def test_a_timeout_of_the_client_stops_the_work_also_before_the_first_token(start_server):
-    server = start_server()
+    server = start_server("--running", "1")
     client = client_of(server)
     running = ask(client, "slow 20 2000", stream=True)
     next(iter(running))
@@ -219,7 +219,7 @@ def test_a_timeout_of_the_client_stops_the_work_also_before_the_first_token(star
 
 
 def test_a_full_queue_is_429_with_retry_after(start_server):
-    server = start_server("--queue", "1")
+    server = start_server("--running", "1", "--queue", "1")
     client = client_of(server)
     running = ask(client, "slow 20 2000", stream=True)
     next(iter(running))

@@ -128,6 +128,12 @@ void append_logprobs(std::string& out, AnswerKind kind, bool wanted,
   }
 }
 
+void append_optional_timings(std::string& out, const std::optional<Timings>& timings) {
+  if (!timings) return;
+  out += R"(,"timings":)";
+  append_timings(out, *timings);
+}
+
 }  // namespace
 
 std::string encode_answer(const AnswerHead& head, std::span<const Choice> choices,
@@ -147,7 +153,9 @@ std::string encode_answer(const AnswerHead& head, std::span<const Choice> choice
     append_logprobs(out, head.kind, head.logprobs, choices[i].entries);
     out += R"(,"finish_reason":")";
     out += word(choices[i].finish);
-    out += "\"}";
+    out += '"';
+    append_optional_timings(out, choices[i].timings);
+    out += '}';
   }
   out += R"(],"usage":)";
   append_usage(out, usage);
@@ -189,7 +197,8 @@ void ChunkEncoder::delta(std::string& out, std::uint32_t choice, std::string_vie
   out += suffix_;
 }
 
-void ChunkEncoder::close(std::string& out, std::uint32_t choice, FinishWord finish) const {
+void ChunkEncoder::close(std::string& out, std::uint32_t choice, FinishWord finish,
+                         const std::optional<Timings>& timings) const {
   out += prefix_;
   out += R"({"index":)";
   append_json_integer(out, choice);
@@ -197,6 +206,7 @@ void ChunkEncoder::close(std::string& out, std::uint32_t choice, FinishWord fini
   out += R"(,"logprobs":null,"finish_reason":")";
   out += word(finish);
   out += '"';
+  append_optional_timings(out, timings);
   out += suffix_;
 }
 

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "weir/api/timings.h"
 #include "weir/base/result.h"
 
 namespace weir::api {
@@ -51,6 +53,7 @@ struct Choice {
   std::string text;
   std::vector<TokenEntry> entries;  ///< When logprobs are wanted; their bytes joined are the text.
   FinishWord finish = FinishWord::kStop;
+  std::optional<Timings> timings{};  ///< When asked for.
 };
 
 [[nodiscard]] std::string encode_answer(const AnswerHead& head, std::span<const Choice> choices,
@@ -66,7 +69,9 @@ class ChunkEncoder {
   void open(std::string& out, std::uint32_t choice) const;
   void delta(std::string& out, std::uint32_t choice, std::string_view text,
              std::span<const TokenEntry> entries) const;
-  void close(std::string& out, std::uint32_t choice, FinishWord finish) const;
+  /// `timings` only when they were asked for.
+  void close(std::string& out, std::uint32_t choice, FinishWord finish,
+             const std::optional<Timings>& timings = std::nullopt) const;
   /// Nothing unless include_usage.
   void usage(std::string& out, const Usage& usage) const;
   static void done(std::string& out);

@@ -4,7 +4,7 @@
 ///
 /// Every number is checked against the range beside it and every fault names its field in
 /// Error::subject (`messages[2].content[0].type`). null means absent. Fields that only tell the
-/// provider something (`user`, `metadata`, `store`, `service_tier`, `prompt_cache_key` and the
+/// provider something (`user`, `metadata`, `store`, `prompt_cache_key` and the
 /// like) and fields unknown to us are ignored; a field we know and cannot obey is refused, so that
 /// nobody gets an unconstrained answer to a constrained question. Thread safety: values and pure
 /// functions.
@@ -20,6 +20,7 @@
 #include "weir/base/ids.h"
 #include "weir/base/result.h"
 #include "weir/spec/chat.h"
+#include "weir/spec/priority.h"
 #include "weir/spec/sampling.h"
 
 namespace weir::api {
@@ -55,6 +56,9 @@ struct AnswerOptions {
   bool stream = false;
   bool include_usage = false;      ///< Only with stream.
   std::int32_t top_logprobs = -1;  ///< -1: none wanted; else how many alternatives.
+  /// `priority`: a class by name, or vLLM's number, where less is more urgent and 0 is standard.
+  Priority priority = Priority::kStandard;
+  bool timings = false;  ///< The answer tells where its time went.
 };
 
 struct ChatRequest {

@@ -28,7 +28,7 @@ struct InspectOptions {
 MaybePlan plan_for(const format::ModelFile& file) {
   WEIR_TRY(const ModelShape shape, model::read_shape(file));
   model::ModelOptions options;
-  options.max_rows = LoadOptions{}.prefill_chunk;
+  options.max_rows = LoadOptions{}.engine.schedule.max_rows;
   WEIR_TRY(const model::BytePlan plan,
            model::Model::plan(file, shape, options, ceil_div(shape.context, kPageTokens)));
   return MemoryPlan{.weights = plan.weights,

@@ -39,10 +39,20 @@ Result<DType> kv_type_of(const LoadOptions& options) {
               "kv-type");
 }
 
-/// Bytes the whole model may take: what the operator allows, or what the machine has free.
-Result<std::uint64_t> memory_allowed(const LoadOptions& options) {
-  if (options.memory.empty()) return sys::available_memory_bytes();
-  return parse_bytes(options.memory);
+/// Bytes that weights and caches may take.
+struct Allowed {
+  std::uint64_t least;  ///< For weights and one conversation: what the operator says, or all free.
+  std::uint64_t pool;   ///< For as many conversations as asked for: the same, or half of it, since
+                        ///< a server is seldom the only program of its machine.
+};
+
+Result<Allowed> memory_allowed(const LoadOptions& options) {
+  if (options.memory.empty()) {
+    const std::uint64_t free = sys::available_memory_bytes();
+    return Allowed{free, free / 2};
+  }
+  WEIR_TRY(const std::uint64_t bytes, parse_bytes(options.memory));
+  return Allowed{bytes, bytes};
 }
 
 /// What is loaded: the plan, and the options it is for.
@@ -51,11 +61,12 @@ struct Fit {
   model::ModelOptions options;
 };
 
-/// The largest context not above what was asked for that fits the memory. A context that the
-/// operator named is kept or refused; the model's own, often larger than anyone needs, is lowered.
-Result<Fit> fit_context(const model::OpenedModel& opened, const LoadOptions& options,
-                        DType kv_type) {
-  WEIR_TRY(const std::uint64_t allowed, memory_allowed(options));
+/// The largest context not above what was asked for that fits the memory, then as many pages for
+/// further conversations as fit. A context that the operator named is kept or refused; the model's
+/// own, often larger than anyone needs, is lowered.
+Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& options,
+                       DType kv_type) {
+  WEIR_TRY(const Allowed allowed, memory_allowed(options));
   if (options.context > opened.shape.context) {
     return fail(Code::kInvalidArgument,
                 fmt::format("--context {} is more than this model's {}", options.context,
@@ -63,15 +74,22 @@ Result<Fit> fit_context(const model::OpenedModel& opened, const LoadOptions& opt
                 "context");
   }
   Fit fit;
-  fit.options.max_rows = options.prefill_chunk;
+  const sched::Options& schedule = options.engine.schedule;
+  fit.options.max_rows = std::max({schedule.max_rows, schedule.max_chunk, options.max_running});
+  fit.options.max_logit_rows = options.max_running;
   fit.options.kv_type = kv_type;
   fit.options.context = options.context > 0 ? options.context : opened.shape.context;
   while (true) {
     const auto pages = ceil_div(fit.options.context, kPageTokens);
     WEIR_TRY(fit.plan, model::Model::plan(*opened.file, opened.shape, fit.options, pages));
-    const Status fits = model::check_budget(fit.plan, allowed);
-    if (fits) return fit;
-    const std::uint64_t possible = model::kv_pages_that_fit(fit.plan, allowed);
+    const Status fits = model::check_budget(fit.plan, allowed.least);
+    const std::uint64_t possible = model::kv_pages_that_fit(fit.plan, allowed.least);
+    if (fits) {
+      fit.plan.kv_pages =
+          std::clamp<std::uint64_t>(model::kv_pages_that_fit(fit.plan, allowed.pool), pages,
+                                    std::uint64_t{pages} * options.max_running);
+      return fit;
+    }
     const auto lower =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, pages - 1)) * kPageTokens;
     constexpr std::uint32_t kSmallestUseful = 512;
@@ -125,11 +143,15 @@ void add_load_options(CLI::App& command, LoadOptions& options) {
   command.add_option("--context,-c", options.context,
                      "Positions of one conversation, prompt and answer (default: the model's own,\n"
                      "or what fits the memory)");
-  command.add_option("--memory", options.memory,
-                     "What weights and caches may take, as in 2GiB (default: what is free)");
+  command.add_option(
+      "--memory", options.memory,
+      "What weights and caches may take, as in 2GiB (default: half of what is free,\n"
+      "or more where one conversation needs it)");
   command.add_option("--kv-type", options.kv_type, "How keys and values are kept: f16 or f32")
       ->capture_default_str();
-  command.add_option("--prefill-chunk", options.prefill_chunk, "Prompt tokens of one step")
+  command
+      .add_option("--prefill-chunk", options.engine.schedule.max_chunk,
+                  "Tokens of one prompt read in one step, at most")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
 }
@@ -142,7 +164,7 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
   auto loaded = std::make_unique<Loaded>();
   loaded->id = id_of(model);
   WEIR_TRY(loaded->opened, model::open_model(path));
-  WEIR_TRY(const Fit fit, fit_context(loaded->opened, options, kv_type));
+  WEIR_TRY(const Fit fit, fit_memory(loaded->opened, options, kv_type));
   if (!options.quiet && !options.brief) {
     if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {
       fmt::print(stderr, "weir: context lowered from {} to {} positions to fit the memory\n",
@@ -155,11 +177,13 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
                                             *loaded->pool, packing_progress(options)));
   loaded->opened.file.reset();  // Everything is packed; the mapping is not needed any more.
 
-  engine::EngineOptions engine_options;
+  loaded->plan = fit.plan;
+  engine::EngineOptions engine_options = options.engine;
   engine_options.context = fit.options.context;
-  engine_options.prefill_chunk = options.prefill_chunk;
-  engine_options.max_queue = options.max_queue;
   engine_options.kv_pages = static_cast<std::uint32_t>(fit.plan.kv_pages);
+  engine_options.schedule.max_running = options.max_running;
+  engine_options.schedule.max_rows = fit.options.max_rows;
+  engine_options.schedule.max_logit_rows = options.max_running;
   loaded->engine = std::make_unique<engine::Engine>(
       std::move(weights), loaded->opened.tokenizer->vocabulary().end_of_generation, loaded->clock,
       engine_options);

@@ -21,11 +21,13 @@ class App;
 namespace weir::cli {
 
 struct LoadOptions {
-  std::size_t threads = 0;        ///< Kernel workers; 0: every core this process may use.
-  std::uint32_t context = 0;      ///< Positions per conversation; 0: the model's own.
-  std::uint32_t max_queue = 256;  ///< Waiting requests.
-  std::uint32_t prefill_chunk = 256;
-  std::string memory;           ///< "2GiB"; empty: what the machine has free.
+  std::size_t threads = 0;    ///< Kernel workers; 0: every core this process may use.
+  std::uint32_t context = 0;  ///< Positions per conversation; 0: the model's own.
+  /// Conversations held in memory and computed at once.
+  std::uint32_t max_running = 1;
+  std::string memory;  ///< "2GiB"; empty: half of what the machine has free.
+  /// What else the schedule is to be; its bounds follow from the above.
+  engine::EngineOptions engine;
   std::string kv_type = "f16";  ///< f16 or f32.
   bool quiet = false;           ///< No progress, no plan.
   bool brief = false;           ///< No plan: only work that takes time is shown.
@@ -36,7 +38,8 @@ void add_load_options(CLI::App& command, LoadOptions& options);
 
 struct Loaded {
   model::OpenedModel opened;
-  std::string id;  ///< What clients call it: the catalogue name, or the file's name.
+  std::string id;        ///< What clients call it: the catalogue name, or the file's name.
+  model::BytePlan plan;  ///< What was allocated.
   sys::SystemClock clock;
   std::unique_ptr<compute::ThreadPool> pool;
   std::unique_ptr<engine::Engine> engine;  ///< Last: it stops before what it uses goes.

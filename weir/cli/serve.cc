@@ -31,6 +31,13 @@ struct ServeOptions {
   std::vector<std::string> api_keys;
   std::string cors_origin;
   std::uint32_t grace_seconds = 30;
+  std::uint32_t target_itl_ms = 50;
+  std::uint32_t target_ttft_ms = 1000;
+  std::uint32_t max_queue_seconds = 120;
+  bool share_prefixes = false;
+  bool no_prefix_cache = false;
+  bool no_chunked_prefill = false;
+  std::string admission = "optimistic";
   std::size_t max_body_mib = 8;
   std::size_t max_connections = 1024;
   bool no_access_log = false;
@@ -116,7 +123,34 @@ void print_welcome(const ServeOptions& options, const std::string& model, const 
   }
 }
 
+/// The schedule's options that have a form of their own on the command line.
+void complete_schedule(ServeOptions& options) {
+  auto& schedule = options.load.engine.schedule;
+  schedule.target_itl = std::chrono::milliseconds(options.target_itl_ms);
+  schedule.max_queue_age = std::chrono::seconds(options.max_queue_seconds);
+  schedule.ledger.prefix_cache = !options.no_prefix_cache;
+  schedule.chunked_prefill = !options.no_chunked_prefill;
+  if (options.admission == "worst-case") schedule.admission = sched::Admission::kWorstCase;
+  options.load.engine.measure_steps = schedule.fixed_budget == 0;
+}
+
+server::MetricsOptions metrics_options(const Loaded& loaded, const ServeOptions& options,
+                                       const std::string& name) {
+  server::MetricsOptions metrics;
+  metrics.model = name;
+  metrics.context = loaded.engine->context();
+  metrics.max_rows = loaded.engine->facts().max_rows;
+  metrics.ttft_target = std::chrono::milliseconds(options.target_ttft_ms);
+  metrics.tpot_target = std::chrono::milliseconds(options.target_itl_ms);
+  metrics.memory = {{"weights", loaded.plan.weights},
+                    {"activations", loaded.plan.activations},
+                    {"tables", loaded.plan.tables},
+                    {"kv", loaded.plan.kv_per_page * loaded.plan.kv_pages}};
+  return metrics;
+}
+
 Result<int> serve(ServeOptions options) {
+  complete_schedule(options);
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   WEIR_TRY_STATUS(catch_stop_signals());
 
@@ -129,6 +163,10 @@ Result<int> serve(ServeOptions options) {
   };
   auto model = served_model(*loaded, options);
   const std::string name = model.id;
+  server::Metrics metrics(metrics_options(*loaded, options, name));
+  loaded->engine->observe(metrics);
+  service_options.metrics = &metrics;
+  service_options.share_prefixes = options.share_prefixes;
   server::Service service(std::move(model), *loaded->engine, loaded->clock,
                           std::move(service_options));
 
@@ -138,11 +176,11 @@ Result<int> serve(ServeOptions options) {
   http_options.limits.body_bytes = options.max_body_mib << 20;
   http_options.max_connections = options.max_connections;
   http_options.error_body = server::http_error_body;
-  if (!options.no_access_log) {
-    http_options.log = [&clock = loaded->clock](const http::AccessRecord& record) {
-      fmt::print(stderr, "{}\n", server::access_line(record, clock.unix_seconds()));
-    };
-  }
+  http_options.log = [&clock = loaded->clock, &metrics,
+                      silent = options.no_access_log](const http::AccessRecord& record) {
+    metrics.answered(record.method, record.path, record.status, record.duration);
+    if (!silent) fmt::print(stderr, "{}\n", server::access_line(record, clock.unix_seconds()));
+  };
   WEIR_TRY(auto server, http::Server::start(std::move(http_options),
                                             [&service](std::shared_ptr<http::Exchange> exchange) {
                                               service.handle(std::move(exchange));
@@ -167,6 +205,60 @@ Result<int> serve(ServeOptions options) {
   return 0;
 }
 
+void add_schedule_options(CLI::App& command, ServeOptions& options) {
+  auto& schedule = options.load.engine.schedule;
+  command
+      .add_option("--max-running,--max-num-seqs", options.load.max_running,
+                  "Requests computed together, at most")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--target-itl", options.target_itl_ms,
+                  "Milliseconds between the tokens of an answer that prompts may not exceed when\n"
+                  "they are read beside it; 0: no such target")
+      ->check(CLI::Range(0, 60000))
+      ->capture_default_str();
+  command
+      .add_option("--target-ttft", options.target_ttft_ms,
+                  "Milliseconds to the first token that count as good in the metrics")
+      ->check(CLI::Range(1, 3600000))
+      ->capture_default_str();
+  command
+      .add_option("--token-budget,--max-num-batched-tokens", schedule.fixed_budget,
+                  "Tokens of one step, instead of a budget from the target; 0: from the target")
+      ->check(CLI::Range(0, 65536))
+      ->capture_default_str();
+  command
+      .add_option("--step-rows", schedule.max_rows,
+                  "Tokens of one step, at most, whatever the budget: sizes the activations")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command.add_option("--max-queue", schedule.max_queued_requests, "Requests that may wait")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command
+      .add_option("--max-queue-tokens", schedule.max_queued_tokens, "Prompt tokens that may wait")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+      ->capture_default_str();
+  command
+      .add_option("--max-queue-seconds", options.max_queue_seconds,
+                  "Nothing more is queued while the oldest has waited this long")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command
+      .add_option("--admission", options.admission,
+                  "Pages a request is taken to need: optimistic (what recent answers took) or\n"
+                  "worst-case (its max_tokens)")
+      ->check(CLI::IsMember({"optimistic", "worst-case"}))
+      ->capture_default_str();
+  command.add_flag("--no-prefix-cache", options.no_prefix_cache,
+                   "Read every prompt anew, whatever is in memory");
+  command.add_flag("--share-prefixes", options.share_prefixes,
+                   "Let callers with different keys share cached prompts");
+  command.add_flag("--no-chunked-prefill", options.no_chunked_prefill,
+                   "Read each prompt in one step, however long others then wait (to compare)");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, int& exit_code) {
@@ -177,8 +269,8 @@ void add_serve(CLI::App& app, int& exit_code) {
       "  weir serve smollm2                          at http://127.0.0.1:8080/v1\n"
       "  weir serve model.gguf --port 0              any free port, printed\n"
       "  WEIR_API_KEY=... weir serve smollm2 --host 0.0.0.0\n\n"
-      "Endpoints: /v1/models /v1/chat/completions /v1/completions /health/live /health/ready "
-      "/version");
+      "Endpoints: /v1/models /v1/chat/completions /v1/completions /v1/requests/ID /metrics\n"
+      "/health/live /health/ready /version");
   command->add_option("model", options->model, "A name, a file, a directory, or hf:owner/repo")
       ->required();
   command->add_option("--host", options->host, "Address to listen on")->capture_default_str();
@@ -205,7 +297,9 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 100000));
   command->add_flag("--no-access-log", options->no_access_log,
                     "No line per request on standard error");
+  options->load.max_running = 32;
   add_load_options(*command, options->load);
+  add_schedule_options(*command, *options);
   command->callback([options, &exit_code] {
     const auto done = serve(*options);
     exit_code = done ? *done : report(done.error());

@@ -18,7 +18,8 @@ inline constexpr std::size_t kHugePage = 2U << 20;
 /// Zeroed memory of at least `bytes` plus one vector. Aborts only when the machine has none left:
 /// budgets are checked before (promise 4).
 [[nodiscard]] void* allocate_aligned(std::size_t bytes);
-void free_aligned(void* p);
+/// `bytes` as it was asked for.
+void free_aligned(void* p, std::size_t bytes);
 
 template <class T>
 class AlignedBuffer {
@@ -27,7 +28,8 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t size)
-      : data_(static_cast<T*>(allocate_aligned(size * sizeof(T)))), size_(size) {}
+      : data_(static_cast<T*>(allocate_aligned(size * sizeof(T))), Free{size * sizeof(T)}),
+        size_(size) {}
 
   [[nodiscard]] T* data() const { return data_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -37,7 +39,8 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(T* p) const { free_aligned(p); }
+    std::size_t bytes = 0;
+    void operator()(T* p) const { free_aligned(p, bytes); }
   };
   std::unique_ptr<T, Free> data_;
   std::size_t size_ = 0;

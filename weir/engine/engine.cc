@@ -78,7 +78,6 @@ struct Engine::Impl {
       : decoder(std::move(a_decoder)),
         end_tokens(std::move(an_end_tokens)),
         clock(a_clock),
-        observer(options.observer),
         context(context_of(decoder->facts(), options)),
         seed_key(entropy()),
         scheduler(schedule_of(decoder->facts(), options.schedule),
@@ -107,11 +106,12 @@ struct Engine::Impl {
   const std::unique_ptr<Decoder> decoder;
   const std::vector<TokenId> end_tokens;
   const sys::Clock& clock;
-  Observer* const observer;
   const std::uint32_t context;
   const std::uint64_t seed_key;
 
   std::atomic<bool> cancel_all{false};
+  std::atomic<std::uint64_t> next_id{1};
+  std::atomic<std::uint64_t> seeds_drawn{0};
 
   mutable std::mutex mutex;
   // Guarded by mutex:
@@ -119,17 +119,16 @@ struct Engine::Impl {
   std::condition_variable idle;  // Nothing waits or runs.
   sched::Scheduler scheduler;
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences;  // Waiting and running.
-  std::uint64_t next_id = 1;
-  std::uint64_t seeds_drawn = 0;
   Books books;
   std::optional<TimePoint> step_began;
   bool draining = false;
   bool stopping = false;
 
+  Observer* observer = nullptr;  // Set before the first request.
+
   // The engine's thread only, kept for their capacity:
   struct Row {
     Sequence* sequence;
-    std::span<const TokenId> prompt;  // When it has just been admitted.
     Sequence::Choice choice;
   };
   struct Ended {
@@ -245,10 +244,9 @@ void Engine::Impl::begin_step() {
   for (const sched::StepRow& row : plan.rows) {
     Sequence& s = *sequences.at(row.id);
     if (!row.decode) s.read_chunk();
-    const auto tokens = scheduler.tokens(row.id);
-    batch.push_back({tokens.subspan(row.first, row.count), row.first, scheduler.table(row.id),
-                     row.wants_logits ? 1U : 0U});
-    rows.push_back({&s, tokens.first(s.prompt_tokens()), {}});
+    batch.push_back({scheduler.tokens(row.id).subspan(row.first, row.count), row.first,
+                     scheduler.table(row.id), row.wants_logits ? 1U : 0U});
+    rows.push_back({&s, {}});
   }
   record = {{}, plan.decode_rows, plan.prefill_rows, plan.budget, {}};
   if (!plan.empty()) step_began = now;
@@ -264,7 +262,6 @@ void Engine::Impl::compute() {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (batch[i].logit_rows == 0) continue;
     WEIR_CHECK((at + 1) * width <= logits.size(), "a decoder gives the rows of logits asked for");
-    rows[i].sequence->prepare(rows[i].prompt, end_tokens, decoder->facts().vocabulary);
     rows[i].choice = rows[i].sequence->choose(logits.subspan(at++ * width, width), workspace);
   }
 }
@@ -342,6 +339,12 @@ Engine::~Engine() {
   impl_->thread.join();
 }
 
+void Engine::observe(Observer& observer) {
+  const std::lock_guard lock(impl_->mutex);
+  WEIR_CHECK(impl_->next_id == 1, "an observer is set before the first request");
+  impl_->observer = &observer;
+}
+
 Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {
   Impl& e = *impl_;
   if (auto checked = check_request(request, e.decoder->facts(), e.context); !checked) {
@@ -349,38 +352,35 @@ Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {
     e.books.refuse();
     return std::unexpected(std::move(checked).error());
   }
-  const auto prompt_tokens = static_cast<std::uint32_t>(request.prompt.size());
-  std::shared_ptr<TokenStream> stream;
+  if (!request.sampling.seed) {
+    const auto r = philox(e.seed_key, e.seeds_drawn++);
+    request.sampling.seed = std::uint64_t{r[0]} << 32 | r[1];
+  }
+  const SequenceId id{e.next_id++};
+  const TimePoint now = e.clock.now();
+  const auto stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock, id);
+  auto sequence =
+      std::make_unique<Sequence>(request, e.end_tokens, e.decoder->facts().vocabulary, stream, now);
+  sched::Request wanted{id,
+                        request.tenant,
+                        request.space,
+                        request.priority,
+                        std::move(request.prompt),
+                        request.max_tokens,
+                        std::nullopt,
+                        request.leader};
+  if (request.deadline) wanted.deadline = instant(*request.deadline);
   {
     const std::lock_guard lock(e.mutex);
     if (e.draining) {
       e.books.refuse();
       return fail(Code::kUnavailable, "this server is shutting down and takes no new requests");
     }
-    sched::Request wanted;
-    wanted.id = SequenceId{e.next_id};
-    wanted.tenant = request.tenant;
-    wanted.space = request.space;
-    wanted.priority = request.priority;
-    wanted.prompt = std::move(request.prompt);
-    wanted.max_tokens = request.max_tokens;
-    if (request.deadline) wanted.deadline = instant(*request.deadline);
-    wanted.leader = request.leader;
-    const SequenceId id = wanted.id;
-    const TimePoint accepted_at = e.clock.now();
-    if (const auto accepted = e.scheduler.arrived(std::move(wanted), instant(accepted_at));
-        !accepted) {
+    if (const auto accepted = e.scheduler.arrived(std::move(wanted), instant(now)); !accepted) {
       e.books.refuse();
       return std::unexpected(error_of(accepted.error(), e.scheduler));
     }
-    ++e.next_id;
-    if (!request.sampling.seed) {
-      const auto r = philox(e.seed_key, e.seeds_drawn++);
-      request.sampling.seed = std::uint64_t{r[0]} << 32 | r[1];
-    }
-    stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock, id);
-    e.sequences.emplace(
-        id, std::make_unique<Sequence>(std::move(request), prompt_tokens, stream, accepted_at));
+    e.sequences.emplace(id, std::move(sequence));
     e.books.accept();
   }
   e.work.notify_one();

@@ -43,7 +43,7 @@ struct Request {
   std::int32_t top_logprobs = -1;  ///< -1: no logprobs; 0..20: that many alternatives.
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
-  policy::Priority priority = policy::Priority::kStandard;
+  Priority priority = Priority::kStandard;
   policy::TenantId tenant{};  ///< Whose fair share it is served from.
   kv::Namespace space{};      ///< Whose cached prefixes it may share.
   /// Another answer to the same prompt, whose pages this one shares; submitted before.
@@ -62,7 +62,6 @@ struct EngineOptions {
   sched::Options schedule;
   /// Times a few steps before the first request, so that the first budgets are right already.
   bool measure_steps = false;
-  Observer* observer = nullptr;  ///< Outlives the engine.
 };
 
 /// What is known of one accepted request while it waits or runs.
@@ -82,6 +81,9 @@ class Engine {
          EngineOptions options);
   /// Cancels what waits and runs, tells their readers, and joins.
   ~Engine();
+
+  /// Who is told of every step from now on; outlives the engine. REQUIRES: before any submit().
+  void observe(Observer& observer);
 
   /// Checks everything a request can get wrong (kInvalidArgument, kContextLength), then accepts it
   /// or refuses (kExhausted when the queue is full, kUnavailable when draining).

@@ -3,34 +3,32 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/base/check.h"
-
 namespace weir::engine {
 
-Sequence::Sequence(Request request, std::uint32_t prompt_tokens,
-                   std::shared_ptr<TokenStream> stream, sys::Clock::TimePoint accepted_at)
-    : request_(std::move(request)), stream_(std::move(stream)), accepted_at_(accepted_at) {
-  WEIR_CHECK(request_.sampling.seed.has_value(), "the seed is drawn when a request is accepted");
-  timings_.prompt_tokens = prompt_tokens;
-}
-
-void Sequence::prepare(std::span<const TokenId> prompt, std::span<const TokenId> end_tokens,
-                       std::int32_t vocabulary) {
-  if (sampler_) return;
-  stops_ = request_.stop_tokens;
-  if (!request_.ignore_eos) stops_.insert(stops_.end(), end_tokens.begin(), end_tokens.end());
+Sequence::Sequence(const Request& request, std::span<const TokenId> end_tokens,
+                   std::int32_t vocabulary, std::shared_ptr<TokenStream> stream,
+                   sys::Clock::TimePoint accepted_at)
+    : request_id_(request.id),
+      min_tokens_(request.min_tokens),
+      max_tokens_(request.max_tokens),
+      top_logprobs_(request.top_logprobs),
+      stream_(std::move(stream)),
+      accepted_at_(accepted_at),
+      sampler_(request.sampling, request.sampling.seed.value(), vocabulary,
+               request.prompt.size() + request.max_tokens),
+      stops_(request.stop_tokens) {
+  if (!request.ignore_eos) stops_.insert(stops_.end(), end_tokens.begin(), end_tokens.end());
   std::sort(stops_.begin(), stops_.end());
-  sampler_.emplace(request_.sampling, *request_.sampling.seed, vocabulary,
-                   prompt.size() + request_.max_tokens);
-  sampler_->saw_prompt(prompt);
+  sampler_.saw_prompt(request.prompt);
+  timings_.prompt_tokens = static_cast<std::uint32_t>(request.prompt.size());
 }
 
 Sequence::Choice Sequence::choose(std::span<const float> logits,
                                   model::SamplerWorkspace& workspace) {
-  const bool too_early = chosen_ < request_.min_tokens;
+  const bool too_early = chosen_ < min_tokens_;
   const auto token =
-      sampler_->sample(logits, chosen_, workspace,
-                       too_early ? std::span<const TokenId>(stops_) : std::span<const TokenId>());
+      sampler_.sample(logits, chosen_, workspace,
+                      too_early ? std::span<const TokenId>(stops_) : std::span<const TokenId>());
   if (!token) {
     return {std::nullopt, FinishReason::kError,
             Error{Code::kInternal, "the model gave no usable number for the next token", {}}};
@@ -38,15 +36,14 @@ Sequence::Choice Sequence::choose(std::span<const float> logits,
   if (std::binary_search(stops_.begin(), stops_.end(), *token))
     return {std::nullopt, FinishReason::kStop, {}};
   TokenEvent event{*token, 0.0F, {}};
-  if (request_.top_logprobs >= 0) {
-    auto read =
-        model::logprobs(logits, *token, static_cast<std::size_t>(request_.top_logprobs), workspace);
+  if (top_logprobs_ >= 0) {
+    auto read = model::logprobs(logits, *token, static_cast<std::size_t>(top_logprobs_), workspace);
     event.logprob = read.chosen;
     event.top = std::move(read.top);
   }
-  sampler_->saw_answer(*token);
+  sampler_.saw_answer(*token);
   stream_->put(std::move(event));
-  if (++chosen_ == request_.max_tokens) return {token, FinishReason::kLength, {}};
+  if (++chosen_ == max_tokens_) return {token, FinishReason::kLength, {}};
   return {token, std::nullopt, {}};
 }
 

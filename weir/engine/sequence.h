@@ -2,7 +2,7 @@
 
 /// One accepted request as the engine keeps it: how its tokens are chosen, and its account. What
 /// has been computed of it, and where, is the scheduler's business.
-/// Thread safety: prepare() and choose() on the engine's thread; everything else under its lock.
+/// Thread safety: choose() on the engine's thread; everything else under its lock.
 
 #include <memory>
 #include <optional>
@@ -16,18 +16,14 @@ namespace weir::engine {
 
 class Sequence {
  public:
-  /// REQUIRES: request checked, its seed drawn, its prompt moved to the scheduler.
-  Sequence(Request request, std::uint32_t prompt_tokens, std::shared_ptr<TokenStream> stream,
-           sys::Clock::TimePoint accepted_at);
+  /// Makes all that choosing needs, on the thread that submits. `end_tokens`: the vocabulary's.
+  /// REQUIRES: request checked, its seed drawn.
+  Sequence(const Request& request, std::span<const TokenId> end_tokens, std::int32_t vocabulary,
+           std::shared_ptr<TokenStream> stream, sys::Clock::TimePoint accepted_at);
 
   [[nodiscard]] TokenStream& stream() const { return *stream_; }
-  [[nodiscard]] const std::string& request_id() const { return request_.id; }
-  [[nodiscard]] std::uint32_t max_tokens() const { return request_.max_tokens; }
-  [[nodiscard]] std::uint32_t prompt_tokens() const { return timings_.prompt_tokens; }
-
-  /// What choosing needs, made once. `end_tokens`: the vocabulary's.
-  void prepare(std::span<const TokenId> prompt, std::span<const TokenId> end_tokens,
-               std::int32_t vocabulary);
+  [[nodiscard]] const std::string& request_id() const { return request_id_; }
+  [[nodiscard]] std::uint32_t max_tokens() const { return max_tokens_; }
 
   /// The next token by its row of logits; puts it into the stream.
   struct Choice {
@@ -48,11 +44,13 @@ class Sequence {
   [[nodiscard]] std::chrono::nanoseconds longest_gap() const { return longest_gap_; }
 
  private:
-  const Request request_;
+  const std::string request_id_;
+  const std::uint32_t min_tokens_, max_tokens_;
+  const std::int32_t top_logprobs_;
   const std::shared_ptr<TokenStream> stream_;
   const sys::Clock::TimePoint accepted_at_;
   // The engine's thread only:
-  std::optional<model::Sampler> sampler_;
+  model::Sampler sampler_;
   std::vector<TokenId> stops_;  ///< Sorted: any of these ends the answer.
   std::uint32_t chosen_ = 0;
   // Under the engine's lock:

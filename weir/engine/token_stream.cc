@@ -4,9 +4,17 @@
 #include <utility>
 
 namespace weir::engine {
+namespace {
+
+/// Tokens that a reader is behind by now and then; put() allocates only beyond.
+constexpr std::size_t kUsualLag = 32;
+
+}  // namespace
 
 TokenStream::TokenStream(std::function<void()> on_ready, const sys::Clock* clock, SequenceId id)
-    : on_ready_(std::move(on_ready)), clock_(clock), id_(id) {}
+    : on_ready_(std::move(on_ready)), clock_(clock), id_(id) {
+  events_.reserve(kUsualLag);
+}
 
 std::optional<Finish> TokenStream::take(std::vector<TokenEvent>& events) {
   const std::lock_guard lock(mutex_);

@@ -138,6 +138,10 @@ std::uint32_t Ledger::pages_needed(SequenceId id, std::uint32_t positions) const
   return (want > have ? want - have : 0) + (tail_is_shared(s) ? 1 : 0);
 }
 
+void Ledger::expect(SequenceId id, std::uint32_t positions) {
+  at(id).pages.reserve(ceil_div<std::uint32_t>(positions, kPageTokens));
+}
+
 bool Ledger::reserve(SequenceId id, std::uint32_t positions) {
   if (pages_needed(id, positions) > available()) return false;
   Sequence& s = at(id);

@@ -67,6 +67,8 @@ class Ledger {
   /// Makes the table cover `positions`, with the last page writable. All or nothing; may evict
   /// cached pages.
   [[nodiscard]] bool reserve(SequenceId id, std::uint32_t positions);
+  /// Room in its table for as many positions, so that growing to them allocates nothing.
+  void expect(SequenceId id, std::uint32_t positions);
   /// Pages that reserve() would have to take.
   [[nodiscard]] std::uint32_t pages_needed(SequenceId id, std::uint32_t positions) const;
   /// Pages that can be had: free ones and cached ones.

@@ -14,7 +14,17 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+/// Of the two indices, for one page: a node of each with its overhead, and a bucket.
+constexpr std::size_t kIndexBytes = 256;
+
 }  // namespace
+
+PrefixTree::PrefixTree(PagePool& pool)
+    : pool_(pool), room_(kIndexBytes * pool.total()), node_of_(pool.total(), kNoNode) {
+  nodes_.reserve(pool.total());
+  unused_.reserve(pool.total());
+  by_hash_.reserve(pool.total());
+}
 
 std::uint64_t PrefixTree::hash_of(Namespace space, NodeId parent, std::span<const TokenId> tokens) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(space) + 0x9E3779B97F4A7C15ULL) ^ at(parent);

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory_resource>
 #include <set>
 #include <span>
 #include <tuple>
@@ -29,7 +30,8 @@ inline constexpr NodeId kNoNode{0xFFFFFFFF};
 
 class PrefixTree {
  public:
-  explicit PrefixTree(PagePool& pool) : pool_(pool), node_of_(pool.total(), kNoNode) {}
+  /// Takes all the memory it will ever need for `pool`'s pages, so that no step allocates.
+  explicit PrefixTree(PagePool& pool);
 
   /// The child of `parent` (kNoNode: a root of `space`) that holds exactly these tokens, or
   /// kNoNode.
@@ -90,12 +92,15 @@ class PrefixTree {
   void reindex(NodeId node) { index_evictable(node, is_evictable(nodes_[at(node)])); }
 
   PagePool& pool_;
+  /// Feeds the indices: room for every page, recycled.
+  std::pmr::monotonic_buffer_resource room_;
+  std::pmr::unsynchronized_pool_resource recycled_{&room_};
   std::vector<Node> nodes_;
   std::vector<NodeId> node_of_;  ///< By page.
   std::vector<NodeId> unused_;
-  std::unordered_multimap<std::uint64_t, NodeId> by_hash_;
+  std::pmr::unordered_multimap<std::uint64_t, NodeId> by_hash_{&recycled_};
   std::unordered_map<std::uint64_t, NodeId> roots_;  ///< Namespace to its newest root.
-  std::set<Evictable> evictable_;                    ///< Leaves without references.
+  std::pmr::set<Evictable> evictable_{&recycled_};   ///< Leaves without references.
   std::uint64_t now_ = 0;                            ///< The sequence number of uses.
   std::size_t live_ = 0;
 };

@@ -14,11 +14,10 @@
 #include <optional>
 
 #include "weir/policy/fair_share.h"
+#include "weir/spec/priority.h"
 #include "weir/spec/time.h"
 
 namespace weir::policy {
-
-enum class Priority : std::uint8_t { kBackground, kStandard, kCritical };
 
 struct Waiting {
   std::uint64_t arrival_number = 0;

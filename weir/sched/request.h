@@ -10,6 +10,7 @@
 #include "weir/base/ids.h"
 #include "weir/kv/ledger.h"
 #include "weir/policy/order.h"
+#include "weir/spec/priority.h"
 #include "weir/spec/time.h"
 
 namespace weir::sched {
@@ -20,7 +21,7 @@ struct Request {
   SequenceId id{};
   policy::TenantId tenant{};
   kv::Namespace space{};  ///< Whose cached pages it may share.
-  policy::Priority priority = policy::Priority::kStandard;
+  Priority priority = Priority::kStandard;
   std::vector<TokenId> prompt;   ///< At least one token.
   std::uint32_t max_tokens = 1;  ///< Of the answer; prompt + max_tokens fits the context.
   std::optional<Instant> deadline;

@@ -206,10 +206,9 @@ std::uint32_t Scheduler::token_budget(const StepPlan& plan) const {
   return std::min(std::max(budget, floor), options_.max_rows);
 }
 
-policy::Priority Scheduler::rank(const Sequence& s, Instant now) const {
+Priority Scheduler::rank(const Sequence& s, Instant now) const {
   // Whoever has waited too long is served next, and must then not be sent away again by its class.
-  return now - s.arrived > options_.order.overdue_after ? policy::Priority::kCritical
-                                                        : s.request.priority;
+  return now - s.arrived > options_.order.overdue_after ? Priority::kCritical : s.request.priority;
 }
 
 std::span<const SequenceId> Scheduler::running_by_right(Instant now) {
@@ -434,6 +433,7 @@ void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
     s.computed =
         ledger_.open(id, s.request.space, static_cast<std::uint8_t>(s.request.priority), s.tokens);
   }
+  ledger_.expect(id, s.prompt + s.request.max_tokens);
   s.running = true;
   running_.push_back(id);
   plan.admitted.push_back({id, s.computed, now - s.arrived, s.preemptions > 0});

@@ -132,7 +132,7 @@ class Scheduler {
   [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
   [[nodiscard]] std::uint64_t pages_promised() const;
   /// Its class, or the highest once it has waited too long.
-  [[nodiscard]] policy::Priority rank(const Sequence& s, Instant now) const;
+  [[nodiscard]] Priority rank(const Sequence& s, Instant now) const;
   /// Highest rank first, then by arrival; valid until the next call.
   [[nodiscard]] std::span<const SequenceId> running_by_right(Instant now);
   [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now) const;

@@ -11,7 +11,6 @@ namespace weir::sched {
 namespace {
 
 using namespace std::chrono_literals;
-using policy::Priority;
 using policy::TenantId;
 
 Options pages(std::uint32_t n) {

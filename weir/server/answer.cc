@@ -5,24 +5,28 @@
 #include <utility>
 
 #include "weir/server/respond.h"
+#include "weir/server/wire_timings.h"
 
 namespace weir::server {
 
 Answer::Answer(std::shared_ptr<http::Exchange> exchange, std::shared_ptr<const ServedModel> model,
-               const AnswerPlan& plan, std::vector<http::Header> headers)
+               const AnswerPlan& plan, std::vector<http::Header> headers, RequestLog& log)
     : exchange_(std::move(exchange)),
       model_(std::move(model)),
       head_(plan.head),
       encoder_(plan.head),
       stream_(plan.stream),
+      timings_(plan.timings),
+      log_(log),
       headers_(std::move(headers)) {
   usage_.prompt_tokens = plan.prompt_tokens;
 }
 
 Status Answer::submit(std::shared_ptr<http::Exchange> exchange,
                       std::shared_ptr<const ServedModel> model, engine::Engine& engine,
-                      AnswerPlan plan, std::vector<http::Header> headers) {
-  auto answer = std::make_shared<Answer>(exchange, std::move(model), plan, std::move(headers));
+                      AnswerPlan plan, std::vector<http::Header> headers, RequestLog& log) {
+  auto answer = std::make_shared<Answer>(exchange, std::move(model), plan, std::move(headers), log);
+  std::vector<engine::SequenceId> ids;
   answer->slots_.reserve(plan.choices.size());
   for (auto& choice : plan.choices) {
     auto generation =
@@ -33,6 +37,7 @@ Status Answer::submit(std::shared_ptr<http::Exchange> exchange,
       if (!self || self->pump_posted_.exchange(true)) return;
       self->exchange_->post([self] { self->pump(); });
     };
+    if (choice.leader) choice.request.leader = ids[*choice.leader];
     auto stream =
         generation
             ? engine.submit(std::move(choice.request))
@@ -41,9 +46,11 @@ Status Answer::submit(std::shared_ptr<http::Exchange> exchange,
       answer->cancel();
       return std::unexpected(std::move(stream).error());
     }
+    ids.push_back((*stream)->id());
     answer->slots_.push_back(
-        {*std::move(stream), *std::move(generation), {}, std::move(choice.echo)});
+        {*std::move(stream), *std::move(generation), {}, std::move(choice.echo), !choice.leader});
   }
+  log.began(answer->head_.id, answer->head_.created, plan.tenant, std::move(ids));
   exchange->post([answer] { answer->begin(); });
   return {};
 }
@@ -80,24 +87,24 @@ void Answer::pump() {
 void Answer::take(std::uint32_t index, Slot& slot) {
   events_.clear();
   const auto finish = slot.stream->take(events_);
-  if (!slot.closed) {
+  if (!slot.generation.stopped()) {
     emit(index, slot, slot.generation.push(events_));
-    if (slot.generation.stopped()) {
-      close(index, slot, api::FinishWord::kStop);
-      slot.stream->cancel();
-    }
+    if (slot.generation.stopped())
+      slot.stream->stop(static_cast<std::uint32_t>(slot.generation.tokens()));
   }
   if (!finish) return;
   slot.done = true;
   usage_.completion_tokens += slot.generation.tokens();
-  usage_.cached_tokens += finish->timings.cached_tokens;
-  if (slot.closed) return;
+  // Further choices find all of the prompt, which is the leader's doing and no saving of work.
+  if (slot.leads) usage_.cached_tokens += finish->timings.cached_tokens;
+  log_.ended(head_.id, index, *finish);
+  if (slot.generation.stopped()) return close(index, slot, api::FinishWord::kStop, finish->timings);
   switch (finish->reason) {
     case engine::FinishReason::kStop:
     case engine::FinishReason::kLength: {
       emit(index, slot, slot.generation.finish());
       const bool stop = finish->reason == engine::FinishReason::kStop || slot.generation.stopped();
-      close(index, slot, stop ? api::FinishWord::kStop : api::FinishWord::kLength);
+      close(index, slot, stop ? api::FinishWord::kStop : api::FinishWord::kLength, finish->timings);
       return;
     }
     case engine::FinishReason::kCancelled:
@@ -120,12 +127,13 @@ void Answer::emit(std::uint32_t index, Slot& slot, const Generation::Delta& delt
   encoder_.delta(out_, index, delta.text, delta.entries);
 }
 
-void Answer::close(std::uint32_t index, Slot& slot, api::FinishWord word) {
-  slot.closed = true;
+void Answer::close(std::uint32_t index, Slot& slot, api::FinishWord word,
+                   const engine::Timings& timings) {
   slot.whole.finish = word;
+  if (timings_) slot.whole.timings = to_wire(timings);
   if (!stream_) return;
   start();
-  encoder_.close(out_, index, word);
+  encoder_.close(out_, index, word, slot.whole.timings);
 }
 
 /// The head waits for the first event, so that what fails before has its true status.

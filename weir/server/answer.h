@@ -17,6 +17,7 @@
 #include "weir/http/exchange.h"
 #include "weir/server/answer_plan.h"
 #include "weir/server/generation.h"
+#include "weir/server/request_log.h"
 
 namespace weir::server {
 
@@ -27,10 +28,10 @@ class Answer : public std::enable_shared_from_this<Answer> {
   [[nodiscard]] static Status submit(std::shared_ptr<http::Exchange> exchange,
                                      std::shared_ptr<const ServedModel> model,
                                      engine::Engine& engine, AnswerPlan plan,
-                                     std::vector<http::Header> headers);
+                                     std::vector<http::Header> headers, RequestLog& log);
 
   Answer(std::shared_ptr<http::Exchange> exchange, std::shared_ptr<const ServedModel> model,
-         const AnswerPlan& plan, std::vector<http::Header> headers);
+         const AnswerPlan& plan, std::vector<http::Header> headers, RequestLog& log);
 
  private:
   struct Slot {
@@ -38,15 +39,15 @@ class Answer : public std::enable_shared_from_this<Answer> {
     Generation generation;
     api::Choice whole;  ///< When not streaming.
     std::string echo;
-    bool closed = false;  ///< Its last text is out.
-    bool done = false;    ///< The engine is through with it.
+    bool leads = true;  ///< The first of the choices that share its prompt.
+    bool done = false;  ///< The engine is through with it.
   };
 
   void begin();
   void pump();
   void take(std::uint32_t index, Slot& slot);
   void emit(std::uint32_t index, Slot& slot, const Generation::Delta& delta);
-  void close(std::uint32_t index, Slot& slot, api::FinishWord word);
+  void close(std::uint32_t index, Slot& slot, api::FinishWord word, const engine::Timings& timings);
   void start();
   void complete();
   void break_off(const Error& error);
@@ -58,6 +59,8 @@ class Answer : public std::enable_shared_from_this<Answer> {
   const api::AnswerHead head_;
   const api::ChunkEncoder encoder_;
   const bool stream_;
+  const bool timings_;
+  RequestLog& log_;
   std::vector<http::Header> headers_;
   std::vector<Slot> slots_;
   std::vector<engine::TokenEvent> events_;

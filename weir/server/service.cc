@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "weir/api/error.h"
@@ -26,6 +27,8 @@ const Service::Route Service::kRoutes[] = {
     {"GET", "/health", &Service::ready, Auth::kOpen},
     {"GET", "/health/live", &Service::live, Auth::kOpen},
     {"GET", "/health/ready", &Service::ready, Auth::kOpen},
+    {"GET", "/metrics", &Service::metrics, Auth::kOpen},  // Figures only, as scrapers expect.
+    {"GET", "/v1/requests/", &Service::request, Auth::kKey},
     {"GET", "/version", &Service::version, Auth::kKey},
     {"GET", "/v1/models", &Service::models, Auth::kKey},
     {"GET", "/v1/models/", &Service::model, Auth::kKey},
@@ -52,7 +55,7 @@ void Service::handle(std::shared_ptr<http::Exchange> exchange) {
     const bool below = route.path.ends_with('/');
     if (below ? !request.path.starts_with(route.path) : request.path != route.path) continue;
     if (route.method == method) {
-      if (!may_call(route, request)) {
+      if (route.auth == Auth::kKey && !caller(request)) {
         return answer_error(
             exchange,
             {Code::kUnauthenticated, "a valid API key is needed: Authorization: Bearer KEY", {}});
@@ -76,14 +79,34 @@ void Service::handle(std::shared_ptr<http::Exchange> exchange) {
                 {}});
 }
 
-bool Service::may_call(const Route& route, const http::Request& request) const {
-  if (route.auth == Auth::kOpen || options_.api_keys.empty()) return true;
+std::optional<std::uint32_t> Service::caller(const http::Request& request) const {
+  if (options_.api_keys.empty()) return 0;
   const auto* header = request.find("authorization");
-  if (header == nullptr || !starts_with_word(*header, "bearer ")) return false;
+  if (header == nullptr || !starts_with_word(*header, "bearer ")) return std::nullopt;
   const std::string_view given = std::string_view(*header).substr(7);
-  bool known = false;
-  for (const auto& key : options_.api_keys) known |= equal_secrets(key, given);
+  std::optional<std::uint32_t> known;  // All keys are compared, so that time tells nothing.
+  for (std::size_t i = 0; i < options_.api_keys.size(); ++i) {
+    if (equal_secrets(options_.api_keys[i], given)) known = static_cast<std::uint32_t>(i + 1);
+  }
   return known;
+}
+
+Result<Asking> Service::asking(const http::Request& request) const {
+  Asking asking{request.id, clock_.unix_seconds(), {}, {}, {}};
+  const std::uint32_t key = caller(request).value_or(0);
+  asking.tenant = policy::TenantId{key};
+  if (!options_.share_prefixes) asking.space = kv::Namespace{key};
+  const auto* timeout = request.find("x-request-timeout-ms");
+  if (timeout == nullptr) return asking;
+  std::uint32_t ms = 0;
+  const auto [end, fault] = std::from_chars(timeout->data(), timeout->data() + timeout->size(), ms);
+  if (fault != std::errc() || end != timeout->data() + timeout->size() || ms == 0) {
+    return fail(Code::kInvalidArgument,
+                "x-request-timeout-ms must be a number of milliseconds from 1 to 4294967295",
+                "x-request-timeout-ms");
+  }
+  asking.deadline = clock_.now() + std::chrono::milliseconds(ms);
+  return asking;
 }
 
 std::vector<http::Header> Service::cors_headers() const {
@@ -126,7 +149,32 @@ void Service::ready(const Exchange& exchange) {
   if (draining_.load() || engine_.stats().draining) {
     return answer_error(exchange, {Code::kUnavailable, "the server is shutting down", {}});
   }
+  if (engine_.step_age() > options_.stuck_after) {
+    return answer_error(exchange, {Code::kUnavailable, "the model has stopped answering", {}});
+  }
   answer_json(exchange, R"({"status":"ok"})");
+}
+
+void Service::metrics(const Exchange& exchange) {
+  http::Response response;
+  response.headers = cors_headers();
+  if (options_.metrics == nullptr) {
+    return answer_error(exchange, {Code::kNotFound, "this server keeps no metrics", {}});
+  }
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = options_.metrics->expose(engine_.stats());
+  exchange->respond(std::move(response));
+}
+
+void Service::request(const Exchange& exchange) {
+  const std::string id = exchange->request().path.substr(std::string_view("/v1/requests/").size());
+  auto body = log_.describe(id, policy::TenantId{caller(exchange->request()).value_or(0)}, engine_);
+  if (!body) {
+    return answer_error(
+        exchange, {Code::kNotFound,
+                   fmt::format("no request '{}' among the last ones", id.substr(0, 128)), "id"});
+  }
+  answer_json(exchange, *std::move(body));
 }
 
 void Service::version(const Exchange& exchange) {
@@ -162,12 +210,14 @@ void Service::generate(const Exchange& exchange, Planner planner) {
   const bool queued = worker_.run([this, exchange, planner] {
     if (exchange->gone()) return;
     const std::string body = std::exchange(exchange->request().body, {});
-    auto plan = planner(body, *model_, exchange->request().id, clock_.unix_seconds());
+    const auto who = asking(exchange->request());
+    auto plan =
+        who ? planner(body, *model_, *who) : Result<AnswerPlan>(std::unexpected(who.error()));
     Status done;
     if (!plan) {
       done = std::unexpected(std::move(plan).error());
     } else if (!exchange->gone()) {
-      done = Answer::submit(exchange, model_, engine_, *std::move(plan), cors_headers());
+      done = Answer::submit(exchange, model_, engine_, *std::move(plan), cors_headers(), log_);
     }
     if (!done) {
       exchange->post(

@@ -7,9 +7,11 @@
 /// and before the engine. Thread safety: handle() on the server's thread; drain() from any.
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,8 @@
 #include "weir/engine/engine.h"
 #include "weir/http/exchange.h"
 #include "weir/server/answer_plan.h"
+#include "weir/server/metrics.h"
+#include "weir/server/request_log.h"
 #include "weir/server/served_model.h"
 #include "weir/server/worker.h"
 #include "weir/sys/clock.h"
@@ -29,6 +33,12 @@ struct ServiceOptions {
   std::string version;
   std::size_t workers = 2;             ///< Threads that decode and tokenise.
   std::size_t max_waiting_jobs = 256;  ///< Requests that wait for them; one more is told 429.
+  /// Callers with different keys may find each other's prompts in the prefix cache. Off, since the
+  /// time to the first token then tells one what another has asked.
+  bool share_prefixes = false;
+  /// A step that has run this long will not end: not ready any more.
+  std::chrono::seconds stuck_after{60};
+  Metrics* metrics = nullptr;  ///< Outlives the service; none: no /metrics.
   /// Told of every fault of our own with the id of its request: the client only learns that it was
   /// one.
   std::function<void(std::string_view request_id, const Error& error)> on_fault;
@@ -56,7 +66,8 @@ class Service {
   };
   static const Route kRoutes[];
 
-  [[nodiscard]] bool may_call(const Route& route, const http::Request& request) const;
+  /// Whose key the request carries, 1 for the first; 0 where nobody needs one; nothing: a stranger.
+  [[nodiscard]] std::optional<std::uint32_t> caller(const http::Request& request) const;
   [[nodiscard]] std::vector<http::Header> cors_headers() const;
   void answer_error(const Exchange& exchange, const Error& error) const;
   void answer_json(const Exchange& exchange, std::string body, int status = 200) const;
@@ -69,8 +80,10 @@ class Service {
   void model(const Exchange& exchange);
   void chat(const Exchange& exchange);
   void completion(const Exchange& exchange);
-  using Planner = Result<AnswerPlan> (*)(std::string_view, const ServedModel&, const std::string&,
-                                         std::int64_t);
+  void metrics(const Exchange& exchange);
+  void request(const Exchange& exchange);
+  using Planner = Result<AnswerPlan> (*)(std::string_view, const ServedModel&, const Asking&);
+  [[nodiscard]] Result<Asking> asking(const http::Request& request) const;
   void generate(const Exchange& exchange, Planner planner);
 
   const std::shared_ptr<const ServedModel> model_;
@@ -78,6 +91,7 @@ class Service {
   const sys::Clock& clock_;
   const ServiceOptions options_;
   std::atomic<bool> draining_{false};
+  RequestLog log_;
   Worker worker_;
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -89,6 +90,12 @@ std::uint64_t resident_bytes() {
   std::uint64_t resident = 0;
   in >> size >> resident;
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+double cpu_seconds() {
+  timespec spent{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent) != 0) return 0;
+  return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
 }
 
 std::string cpu_name() {

@@ -15,6 +15,7 @@ usable_memory_bytes();  ///< What may be in use in all: machine or cgroup limit.
 [[nodiscard]] std::uint64_t
 available_memory_bytes();                      ///< What is free to take now, within the limit.
 [[nodiscard]] std::uint64_t resident_bytes();  ///< Of this process.
+[[nodiscard]] double cpu_seconds();            ///< Spent by this process so far, all threads.
 [[nodiscard]] std::string cpu_name();
 
 }  // namespace weir::sys

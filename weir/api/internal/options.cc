@@ -148,6 +148,29 @@ Result<std::vector<std::string>> decode_stops(const Fields& fields) {
   return stops;
 }
 
+Result<Priority> decode_priority(const Fields& fields) {
+  const auto* value = fields.find("priority");
+  if (value == nullptr) {
+    WEIR_TRY(const auto tier, fields.string("service_tier"));
+    return tier && *tier == "flex" ? Priority::kBackground : Priority::kStandard;
+  }
+  if (!value->is_string()) {
+    WEIR_TRY(const auto number, to_integer(*value, "priority", std::numeric_limits<int>::min(),
+                                           std::numeric_limits<int>::max()));
+    if (number == 0) return Priority::kStandard;
+    return number < 0 ? Priority::kCritical : Priority::kBackground;
+  }
+  WEIR_TRY(const auto name, to_string(*value, "priority"));
+  if (name == "critical") return Priority::kCritical;
+  if (name == "standard") return Priority::kStandard;
+  if (name == "background") return Priority::kBackground;
+  return fail(Code::kInvalidArgument,
+              fmt::format("priority must be \"critical\", \"standard\", \"background\" or a "
+                          "number, but it is \"{}\"",
+                          name.substr(0, 64)),
+              "priority");
+}
+
 }  // namespace
 
 Result<std::vector<TokenId>> decode_tokens(const json::array& array, const std::string& name,
@@ -205,6 +228,9 @@ Result<AnswerOptions> decode_options(const Fields& fields, const DecodeContext& 
              decode_tokens(*stop_tokens, "stop_token_ids", context, kMaxStopTokens));
   }
 
+  WEIR_TRY(options.priority, decode_priority(fields));
+  WEIR_TRY(const auto timings, fields.boolean("timings"));
+  options.timings = timings.value_or(false);
   WEIR_TRY(const auto choices, fields.integer("n", 1, kMaxChoices));
   if (choices) options.choices = static_cast<std::uint32_t>(*choices);
   WEIR_TRY(const auto stream, fields.boolean("stream"));

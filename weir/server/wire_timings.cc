@@ -1,0 +1,57 @@
+#include "weir/server/wire_timings.h"
+
+namespace weir::server {
+namespace {
+
+double ms(std::chrono::nanoseconds d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+std::string_view word(sched::Held held) {
+  switch (held) {
+    case sched::Held::kNothing:
+      return "a step in flight";
+    case sched::Held::kBudget:
+      return "the step's token budget";
+    case sched::Held::kPages:
+      return "free pages";
+    case sched::Held::kSequences:
+      return "a running sequence to end";
+    case sched::Held::kLeader:
+      return "the prompt of its first choice";
+  }
+  return "";
+}
+
+}  // namespace
+
+api::Timings to_wire(const engine::Timings& t) {
+  api::Timings wire;
+  wire.queue_ms = ms(t.queue);
+  wire.prefill_ms = ms(t.prefill);
+  wire.decode_ms = ms(t.decode);
+  wire.prompt_tokens = t.prompt_tokens;
+  wire.cached_tokens = t.cached_tokens;
+  wire.completion_tokens = t.answer_tokens;
+  wire.prefill_chunks = t.chunks;
+  wire.preemptions = t.preemptions;
+  wire.recomputed_tokens = t.recomputed_tokens;
+  if (t.queue.count() > 0) wire.waited_for = word(t.waited_for);
+  return wire;
+}
+
+std::string_view to_wire(engine::FinishReason reason) {
+  switch (reason) {
+    case engine::FinishReason::kStop:
+      return "stop";
+    case engine::FinishReason::kLength:
+      return "length";
+    case engine::FinishReason::kCancelled:
+      return "cancelled";
+    case engine::FinishReason::kError:
+      return "error";
+  }
+  return "error";
+}
+
+}  // namespace weir::server
