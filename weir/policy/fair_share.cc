@@ -17,12 +17,16 @@ double FairShare::weight(TenantId tenant) const {
   return it == weights_.end() ? 1 : it->second;
 }
 
-void FairShare::arrived(TenantId tenant) {
+void FairShare::raise_floor() {
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [id, account] : accounts_) {
     if (account.requests > 0) least = std::min(least, account.counter);
   }
   if (least != std::numeric_limits<double>::infinity()) floor_ = least;
+}
+
+void FairShare::arrived(TenantId tenant) {
+  raise_floor();
   Account& account = accounts_[tenant];
   if (account.requests++ == 0) account.counter = std::max(account.counter, floor_);
   // Forget who is idle and owes nothing, so that tenants that come once do not pile up.
@@ -34,7 +38,8 @@ void FairShare::arrived(TenantId tenant) {
 void FairShare::left(TenantId tenant) {
   Account& account = accounts_[tenant];
   WEIR_CHECK(account.requests > 0, "a request that left had arrived");
-  if (--account.requests == 0) floor_ = std::max(floor_, account.counter);
+  if (account.requests == 1) raise_floor();  // While it still counts: it may be the last.
+  --account.requests;
 }
 
 void FairShare::charge(TenantId tenant, std::uint64_t tokens) {

@@ -35,6 +35,7 @@ class FairShare {
     std::uint32_t requests = 0;
   };
   [[nodiscard]] double weight(TenantId tenant) const;
+  void raise_floor();
   std::unordered_map<TenantId, Account>
       accounts_;                                  ///< Active, or idle with a debt above the floor.
   std::unordered_map<TenantId, double> weights_;  ///< Those that are not 1.

@@ -16,12 +16,14 @@ std::int64_t urgency(const Waiting& w, Instant now, const OrderOptions& options)
 
 }  // namespace
 
-bool before(const Waiting& a, const Waiting& b, Instant now, const FairShare& shares,
-            const OrderOptions& options) {
-  const bool a_overdue = now - a.arrived > options.overdue_after;
-  const bool b_overdue = now - b.arrived > options.overdue_after;
-  if (a_overdue != b_overdue) return a_overdue;
-  if (a_overdue) return a.arrival_number < b.arrival_number;
+bool before(const Waiting& a, const Waiting& b, std::uint64_t turn, Instant now,
+            const FairShare& shares, const OrderOptions& options) {
+  if (turn % options.overdue_every == 0) {
+    const bool a_overdue = now - a.arrived > options.overdue_after;
+    const bool b_overdue = now - b.arrived > options.overdue_after;
+    if (a_overdue != b_overdue) return a_overdue;
+    if (a_overdue) return a.arrival_number < b.arrival_number;
+  }
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.was_running != b.was_running) return a.was_running;
   const auto a_urgency = urgency(a, now, options);

@@ -1,10 +1,14 @@
 #pragma once
 
-/// Who is served next among the waiting. First the overdue, by arrival: whoever has waited longer
-/// than `overdue_after` goes before all who have not, so no request waits longer than that plus the
-/// service of those that came before it (no starvation). Then priority class; in a class whoever
-/// would miss the deadline by waiting, least slack first; then the tenant with the least weighted
-/// service (policy/fair_share.h); then arrival. Thread safety: pure functions.
+/// Who is served next among the waiting: priority class first; in a class whoever was pre-empted;
+/// then whoever would miss the deadline by waiting, least slack first; then the tenant with the
+/// least weighted service (policy/fair_share.h); then arrival.
+///
+/// Nobody starves: one of every `overdue_every` turns goes, by arrival, to the overdue, who have
+/// waited longer than `overdue_after` in whatever class. With m overdue before it a request waits
+/// at most overdue_after and overdue_every * (m + 1) turns. All turns would be first come, first
+/// served as soon as the queue is that old: one tenant's backlog would push aside every other
+/// tenant, and background work the critical. Thread safety: pure functions.
 
 #include <cstdint>
 #include <optional>
@@ -28,12 +32,14 @@ struct Waiting {
 
 struct OrderOptions {
   Duration overdue_after = std::chrono::seconds(30);
+  std::uint32_t overdue_every = 4;  ///< At least 1.
   Duration urgent_slack =
       std::chrono::seconds(1);  ///< Slack under which a deadline overrides fairness.
 };
 
-/// Whether `a` is served before `b`. A strict order for fixed `now` and `shares`.
-[[nodiscard]] bool before(const Waiting& a, const Waiting& b, Instant now, const FairShare& shares,
-                          const OrderOptions& options);
+/// Whether `a` is served before `b` in turn number `turn`. A strict order for fixed `turn`, `now`
+/// and `shares`.
+[[nodiscard]] bool before(const Waiting& a, const Waiting& b, std::uint64_t turn, Instant now,
+                          const FairShare& shares, const OrderOptions& options);
 
 }  // namespace weir::policy

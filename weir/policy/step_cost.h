@@ -2,8 +2,9 @@
 
 /// How long a step takes: T = max(weights / bandwidth, rows * ops / peak) + KV bytes / bandwidth +
 /// overhead (the roofline; Williams et al. 2009), fitted at start and corrected by every step that
-/// ran. And its inverse: how many rows fit a target inter-token latency (Sarathi-Serve, Agrawal et
-/// al. 2024, section 4.2). Thread safety: none; one owner.
+/// ran: each of the two bounds by the steps in which it binds. More work never takes less time, in
+/// the model, whatever was learnt. And its inverse: how many rows fit a target inter-token latency
+/// (Sarathi-Serve, Agrawal et al. 2024, section 4.2). Thread safety: none; one owner.
 
 #include <cstdint>
 
@@ -34,8 +35,9 @@ class StepCost {
 
   [[nodiscard]] Duration estimate(const StepWork& work) const;
 
-  /// Learns from a step that took `took`. One step moves the correction by a tenth, and at most by
-  /// a factor of two, so that a stall of the machine is not taken for its speed.
+  /// Learns from a step that took `took`: the correction moves a tenth of the way, and a step
+  /// counts as at most twice as slow or fast as modelled, so that a stall is not taken for the
+  /// machine's speed.
   void observe(const StepWork& work, Duration took);
 
   /// The most rows, `work.rows` included, that a step with this KV reads may have within `target`;
@@ -44,7 +46,11 @@ class StepCost {
                                           std::uint32_t most) const;
 
  private:
-  [[nodiscard]] bool is_compute_bound(const StepWork& work) const;
+  struct Bounds {
+    double memory_seconds;
+    double compute_seconds;
+  };
+  [[nodiscard]] Bounds bounds(const StepWork& work) const;
   StepCostShape shape_;
   MachineRates rates_;
   double memory_correction_ = 1;   ///< Measured over modelled, where the weights' bytes bind,

@@ -356,7 +356,7 @@ std::optional<SequenceId> Scheduler::first_in_order(Instant now) const {
     const Sequence* leader = leader_of(s);
     if (leader != nullptr && leader->answer() == 0) continue;
     const policy::Waiting w = as_waiting(s);
-    if (!best || policy::before(w, best_waiting, now, shares_, options_.order)) {
+    if (!best || policy::before(w, best_waiting, turn_, now, shares_, options_.order)) {
       best = id;
       best_waiting = w;
     }
@@ -425,6 +425,7 @@ void Scheduler::make_way(Instant now, StepPlan& plan) {
 void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
   const SequenceId id = s.request.id;
   leave_queue(id);
+  ++turn_;
   if (forks(s)) {
     s.computed = s.prompt - 1;
     ledger_.fork(*s.request.leader, id, s.computed);

@@ -156,6 +156,7 @@ class Scheduler {
   std::vector<SequenceId> running_;  ///< By admission.
   std::uint64_t waiting_tokens_ = 0;
   std::uint64_t next_arrival_ = 0;
+  std::uint64_t turn_ = 0;    ///< Admissions so far: whose turn it is (policy/order.h).
   std::vector<Ended> ended_;  ///< By the last step, for the next plan.
   StepPlan plan_;             ///< The last; its rows are in flight until step_done().
   bool step_pending_ = false;
