@@ -9,6 +9,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* bench = app.add_subcommand("bench", "Measure a server, ours or another");
   bench->require_subcommand(1);
   add_bench_serve(*bench, exit_code);
+  add_bench_search(*bench, exit_code);
+  add_bench_compare(*bench, exit_code);
   add_bench_echo(*bench, exit_code);
   add_bench_ceiling(*bench, exit_code);
 }

@@ -9,6 +9,8 @@ class App;
 namespace weir::cli {
 
 void add_bench_serve(CLI::App& bench, int& exit_code);
+void add_bench_search(CLI::App& bench, int& exit_code);
+void add_bench_compare(CLI::App& bench, int& exit_code);
 void add_bench_echo(CLI::App& bench, int& exit_code);
 void add_bench_ceiling(CLI::App& bench, int& exit_code);
 

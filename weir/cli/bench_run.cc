@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 
 #include <boost/json.hpp>
+#include <cstdio>
 
 #include "weir/sys/clock.h"
+#include "weir/sys/files.h"
 
 namespace weir::cli {
 namespace {
@@ -24,7 +26,27 @@ Status check_extra(const std::string& extra) {
   return {};
 }
 
+/// The mean rate of an open loop; 0 for a closed one.
+double offered_rate(const measure::Plan& plan, const Load& load) {
+  if (load.users > 0) return 0;
+  std::uint32_t opens = 0;
+  Duration last{0};
+  for (const auto& request : plan.requests) {
+    opens += request.opens ? 1 : 0;
+    if (request.opens) last = std::max(last, request.at);
+  }
+  return load.rate > 0 ? load.rate : last > Duration(0) ? opens / seconds(last) : opens;
+}
+
 }  // namespace
+
+Status write_text(const std::string& path, const std::string& text) {
+  if (path != "-") return sys::write_file_durably(path, text);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written) return fail(Code::kIo, "the output could not be written");
+  return {};
+}
 
 load::LoadOptions load_options(const BenchSettings& settings) {
   load::LoadOptions options;
@@ -50,7 +72,10 @@ Result<BenchRunner> BenchRunner::prepare(const BenchSettings& settings) {
   bodies.model = settings.model;
   WEIR_TRY(const std::string key, first_key(settings));
   // A wrong plan is told before anything is sent.
-  WEIR_TRY_STATUS(plan_of(settings, settings.rates.empty() ? 0 : settings.rates.front(), 0));
+  Load first;
+  if (!settings.rates.empty()) first.rate = settings.rates.front();
+  if (!settings.users.empty()) first.users = settings.users.front();
+  WEIR_TRY_STATUS(plan_of(settings, first, 0));
   if (bodies.model.empty()) {
     WEIR_TRY(bodies.model, load::first_model(target, key));
   }
@@ -59,7 +84,7 @@ Result<BenchRunner> BenchRunner::prepare(const BenchSettings& settings) {
   return BenchRunner(settings, std::move(target), std::move(bodies), slo);
 }
 
-Result<measure::RunReport> BenchRunner::run(double rate, std::uint32_t users) {
+Result<measure::RunReport> BenchRunner::run(const Load& load) {
   Signals signals;
   const auto stop = [&] { return interrupted_ = interrupted_ || signals.interrupted(); };
   const measure::BodyWriter bodies(bodies_);
@@ -70,13 +95,13 @@ Result<measure::RunReport> BenchRunner::run(double rate, std::uint32_t users) {
     BenchSettings warm = settings_;
     warm.requests = settings_.warmup * settings_.turns;
     warm.leave_fraction = 0;
-    WEIR_TRY(const auto plan, plan_of(warm, 0, 0));
-    options.concurrency = std::max<std::uint32_t>(1, users);
+    WEIR_TRY(const auto plan, plan_of(warm, {.users = 1}, 0));
+    options.concurrency = std::max<std::uint32_t>(1, load.users);
     WEIR_TRY(const auto ignored, load::run_load(target_, options, plan, bodies, stop));
   }
   ++runs_;
-  WEIR_TRY(measure::Plan plan, plan_of(settings_, rate, runs_));
-  options.concurrency = rate > 0 ? 0 : users;
+  WEIR_TRY(measure::Plan plan, plan_of(settings_, load, runs_));
+  options.concurrency = load.users;
   const auto begun = sys::SystemClock().unix_seconds();
   WEIR_TRY(load::LoadRun run, load::run_load(target_, options, plan, bodies, stop));
 
@@ -88,9 +113,9 @@ Result<measure::RunReport> BenchRunner::run(double rate, std::uint32_t users) {
                   .model = bodies_.model,
                   .endpoint = bodies_.endpoint,
                   .workload = describe(settings_),
-                  .request_rate = rate,
+                  .request_rate = offered_rate(plan, load),
                   .burstiness = settings_.burstiness,
-                  .concurrency = rate > 0 ? 0 : users,
+                  .concurrency = load.users,
                   .seed = settings_.seed,
                   .client_cpu_s = run.client_cpu_s,
                   .wall_s = seconds(run.duration),

@@ -19,8 +19,8 @@ class BenchRunner {
   /// Finds the model and measures the text's scale.
   [[nodiscard]] static Result<BenchRunner> prepare(const BenchSettings& settings);
 
-  /// `rate` > 0: an open loop; else `users` of a closed one. Ctrl-C ends the run, not the program.
-  [[nodiscard]] Result<measure::RunReport> run(double rate, std::uint32_t users);
+  /// Ctrl-C ends the run, not the program.
+  [[nodiscard]] Result<measure::RunReport> run(const Load& load);
 
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
@@ -39,5 +39,8 @@ class BenchRunner {
 
 /// The settings of a run without what is sent: bounds and patience.
 [[nodiscard]] load::LoadOptions load_options(const BenchSettings& settings);
+
+/// To a file, whole or not at all, or to standard output for "-".
+[[nodiscard]] Status write_text(const std::string& path, const std::string& text);
 
 }  // namespace weir::cli

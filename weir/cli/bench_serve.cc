@@ -8,18 +8,10 @@
 #include "weir/cli/bench_run.h"
 #include "weir/cli/bench_settings.h"
 #include "weir/cli/commands.h"
-#include "weir/sys/files.h"
+#include "weir/measure/html_report.h"
 
 namespace weir::cli {
 namespace {
-
-Status write_text(const std::string& path, const std::string& text) {
-  if (path != "-") return sys::write_file_durably(path, text);
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) return fail(Code::kIo, "the output could not be written");
-  return {};
-}
 
 Status check_load(const BenchSettings& settings) {
   if (!settings.rates.empty() && !settings.users.empty()) {
@@ -29,32 +21,39 @@ Status check_load(const BenchSettings& settings) {
   return {};
 }
 
+std::vector<Load> loads_of(const BenchSettings& settings) {
+  std::vector<Load> loads;
+  for (const double rate : settings.rates) loads.push_back({.rate = rate});
+  for (const std::uint32_t users : settings.users) loads.push_back({.users = users});
+  if (loads.empty()) loads.push_back({});
+  return loads;
+}
+
 /// 0 when every run went to its end and had answers, 1 otherwise.
 Result<int> serve(BenchSettings settings) {
   WEIR_TRY_STATUS(check_load(settings));
-  if (settings.rates.empty() && settings.users.empty()) settings.users = {1};
+  if (settings.rates.empty() && settings.users.empty() && settings.trace.empty()) {
+    settings.users = {1};
+  }
   WEIR_TRY(auto runner, BenchRunner::prepare(settings));
   std::vector<measure::RunReport> reports;
   std::string json;
-  const auto measure_one = [&](double rate, std::uint32_t users) -> Status {
-    WEIR_TRY(auto report, runner.run(rate, users));
+  for (const Load& load : loads_of(settings)) {
+    if (runner.interrupted()) break;
+    WEIR_TRY(auto report, runner.run(load));
     json += measure::json_report(report, !settings.no_requests);
     if (!settings.quiet) WEIR_TRY_STATUS(write_text("-", measure::table_report(report)));
-    // What a sweep holds in memory is its figures.
-    report.records.clear();
+    // What a sweep holds in memory is its figures, unless they are to be drawn.
+    if (settings.html.empty()) report.records.clear();
     reports.push_back(std::move(report));
-    return {};
-  };
-  for (const double rate : settings.rates) {
-    if (!runner.interrupted()) WEIR_TRY_STATUS(measure_one(rate, 0));
-  }
-  for (const std::uint32_t users : settings.users) {
-    if (!runner.interrupted()) WEIR_TRY_STATUS(measure_one(0, users));
   }
   if (!settings.quiet && reports.size() > 1) {
     WEIR_TRY_STATUS(write_text("-", measure::sweep_table(reports)));
   }
   if (!settings.json.empty()) WEIR_TRY_STATUS(write_text(settings.json, json));
+  if (!settings.html.empty()) {
+    WEIR_TRY_STATUS(write_text(settings.html, measure::html_report(reports)));
+  }
   for (const auto& report : reports) {
     if (!report.facts.stopped.empty() || report.all.completed == 0) return 1;
   }
@@ -93,6 +92,8 @@ void add_bench_serve(CLI::App& bench, int& exit_code) {
       "  weir bench serve http://127.0.0.1:8080 --users 1,2,4,8 --input 256 --output 64\n"
       "  weir bench serve :8080 --rate 2 --seconds 60 --slo ttft:1000,tpot:50 --json out.json\n"
       "  weir bench serve :8080 --rate 1 --input lognormal:600,0.9 --shared-prefix 512\n"
+      "  weir bench serve :8080 --trace AzureLLMInferenceTrace_conv.csv --stretch 6 --max-tokens "
+      "2048\n"
       "\n"
       "Latency counts from when the workload wanted a request sent. Exit codes: 1 stopped early "
       "or\n"

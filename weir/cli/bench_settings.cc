@@ -7,12 +7,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "weir/measure/trace.h"
 #include "weir/measure/workload.h"
+#include "weir/sys/mapped_file.h"
 
 namespace weir::cli {
 namespace {
 
 constexpr std::uint32_t kDefaultRequests = 100;
+constexpr std::size_t kMaxTraceBytes = std::size_t{256} << 20;
 /// Of a closed loop that only time ends.
 constexpr std::uint32_t kRequestsByTime = 10'000;
 
@@ -64,6 +67,25 @@ std::uint32_t request_count(const BenchSettings& settings, const measure::Arriva
   return static_cast<std::uint32_t>(std::clamp(count, 1.0, double{measure::kMaxRequests}));
 }
 
+Result<std::vector<measure::Entry>> trace_entries(const BenchSettings& settings, const Load& load,
+                                                  std::uint32_t count) {
+  WEIR_TRY(const auto file, sys::read_file(settings.trace, kMaxTraceBytes));
+  WEIR_TRY(const auto trace, measure::parse_trace(file));
+  const bool own_times = load.rate == 0 && load.users == 0;
+  if (own_times && !trace.timed) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} holds no times: give --rate or --users", settings.trace), "trace");
+  }
+  measure::TraceCut cut;
+  cut.from = from_seconds(settings.trace_from_s);
+  if (settings.trace_seconds > 0) cut.length = from_seconds(settings.trace_seconds);
+  cut.stretch = settings.stretch;
+  cut.length_scale = settings.scale_lengths;
+  cut.max_tokens = settings.max_tokens;
+  cut.most = own_times ? settings.requests : count;
+  return measure::cut_trace(trace, cut);
+}
+
 }  // namespace
 
 void add_target_options(CLI::App& command, BenchSettings& s) {
@@ -104,6 +126,8 @@ void add_target_options(CLI::App& command, BenchSettings& s) {
   command
       .add_option("--json", s.json, "Write the figures here, one JSON object a run; - for stdout")
       ->type_name("FILE");
+  command.add_option("--html", s.html, "Write a page with tables and plots here")
+      ->type_name("FILE");
   command.add_flag("--no-requests", s.no_requests, "Leave single requests out of the JSON");
   command.add_flag("--quiet", s.quiet, "No table");
 }
@@ -124,6 +148,33 @@ void add_workload_options(CLI::App& command, BenchSettings& s) {
       ->group(group);
   command.add_option("--output", s.output, "Tokens of an answer, written likewise")
       ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--trace", s.trace,
+                  "Lengths, times and shared prefixes from a file: Azure's CSV, Mooncake's JSON "
+                  "lines, or lengths alone; with --rate or --users its times are not used")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile)
+      ->group(group);
+  command.add_option("--trace-from", s.trace_from_s, "Begin so many of its seconds in")
+      ->check(CLI::Range(0.0, 1e9))
+      ->group(group);
+  command.add_option("--trace-seconds", s.trace_seconds, "Take so many of its seconds")
+      ->check(CLI::Range(0.001, 1e9))
+      ->group(group);
+  command.add_option("--stretch", s.stretch, "Multiply its times: 4 is a quarter of its rate")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->group(group);
+  command
+      .add_option(
+          "--scale-lengths", s.scale_lengths,
+          "Multiply its lengths and blocks: 0.125 keeps prefixes in an eighth of the context")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->group(group);
+  command
+      .add_option("--max-tokens", s.max_tokens,
+                  "Leave out what is longer, prompt and answer together")
+      ->check(CLI::Range(2U, measure::kMaxLength))
       ->group(group);
   command.add_option("--seed", s.seed, "All of a workload follows from it")
       ->capture_default_str()
@@ -174,21 +225,27 @@ Result<std::string> first_key(const BenchSettings& settings) {
   return tenants.front().key;
 }
 
-Result<measure::Plan> plan_of(const BenchSettings& settings, double rate, std::uint32_t run) {
+Result<measure::Plan> plan_of(const BenchSettings& settings, const Load& load, std::uint32_t run) {
   // The golden ratio's multiples are far apart from any seeds people choose.
   const std::uint64_t seed = settings.seed + run * std::uint64_t{0x9E3779B97F4A7C15};
-  const measure::ArrivalSpec arrivals{.rate = rate > 0 ? rate : 1,
-                                      .end_rate = rate > 0 ? settings.end_rate : 0,
+  const measure::ArrivalSpec arrivals{.rate = load.rate > 0 ? load.rate : 1,
+                                      .end_rate = load.rate > 0 ? settings.end_rate : 0,
                                       .burstiness = settings.burstiness,
                                       .seed = seed};
   WEIR_TRY_STATUS(measure::validate(arrivals));
-  WEIR_TRY(const auto input, measure::parse_length(settings.input, "--input"));
-  WEIR_TRY(const auto output, measure::parse_length(settings.output, "--output"));
-  const std::uint32_t count = request_count(settings, rate > 0 ? &arrivals : nullptr);
-  auto entries = measure::synthetic_entries(input, output, count, seed);
-  if (rate > 0) {
-    const auto times = measure::arrival_times(arrivals, count);
-    for (std::uint32_t i = 0; i < count; ++i) entries[i].at = times[i];
+  const bool by_rate = load.rate > 0;
+  const std::uint32_t count = request_count(settings, by_rate ? &arrivals : nullptr);
+  std::vector<measure::Entry> entries;
+  if (settings.trace.empty()) {
+    WEIR_TRY(const auto input, measure::parse_length(settings.input, "--input"));
+    WEIR_TRY(const auto output, measure::parse_length(settings.output, "--output"));
+    entries = measure::synthetic_entries(input, output, count, seed);
+  } else {
+    WEIR_TRY(entries, trace_entries(settings, load, count));
+  }
+  if (by_rate) {
+    const auto times = measure::arrival_times(arrivals, static_cast<std::uint32_t>(entries.size()));
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = times[i];
   }
   measure::WorkloadSpec workload;
   workload.seed = seed;
@@ -207,6 +264,12 @@ Result<measure::Plan> plan_of(const BenchSettings& settings, double rate, std::u
 
 std::string describe(const BenchSettings& s) {
   std::string text = fmt::format("{}: input {}, output {}", s.endpoint, s.input, s.output);
+  if (!s.trace.empty()) {
+    text = fmt::format("{}: {}", s.endpoint, s.trace.substr(s.trace.rfind('/') + 1));
+    if (s.stretch != 1) text += fmt::format(", stretched {:.4g}x", s.stretch);
+    if (s.scale_lengths != 1) text += fmt::format(", lengths x {:.4g}", s.scale_lengths);
+    if (s.max_tokens > 0) text += fmt::format(", at most {} tokens", s.max_tokens);
+  }
   if (s.shared_prefix > 0) {
     text += fmt::format(", {} shared prefixes of {}", s.shared_prefixes, s.shared_prefix);
   }

@@ -45,6 +45,13 @@ struct BenchSettings {
   std::uint32_t long_tokens = 0;
   std::vector<std::string> tenants;  ///< NAME[=WEIGHT[:KEY]]
 
+  std::string trace;  ///< A file; instead of drawn lengths, and of arrivals unless a rate is given.
+  double trace_from_s = 0;
+  double trace_seconds = 0;  ///< 0: to its end.
+  double stretch = 1;
+  double scale_lengths = 1;
+  std::uint32_t max_tokens = 0;  ///< Longer requests of a trace are left out; 0: none.
+
   std::string slo;
   std::uint32_t warmup = 2;
   double temperature = 0;
@@ -56,6 +63,7 @@ struct BenchSettings {
   int nice = 5;
 
   std::string json;
+  std::string html;
   bool no_requests = false;
   bool quiet = false;
 };
@@ -66,9 +74,16 @@ void add_workload_options(CLI::App& command, BenchSettings& settings);
 
 [[nodiscard]] Result<measure::Endpoint> endpoint_of(const BenchSettings& settings);
 
-/// The plan of one run; `rate` 0: a closed loop. `run` sets runs of a sweep apart, which must not
+/// How a run is loaded: an open loop at a rate, one at a trace's own times, or users of a closed
+/// loop.
+struct Load {
+  double rate = 0;
+  std::uint32_t users = 0;  ///< Both 0: the trace's own times.
+};
+
+/// The plan of one run. `run` sets runs of a sweep apart, which must not
 /// find each other's prompts in the server's cache.
-[[nodiscard]] Result<measure::Plan> plan_of(const BenchSettings& settings, double rate,
+[[nodiscard]] Result<measure::Plan> plan_of(const BenchSettings& settings, const Load& load,
                                             std::uint32_t run);
 
 /// The key that requests before and beside the plan use.

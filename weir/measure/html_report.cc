@@ -103,7 +103,7 @@ std::string tokens_over_time(std::span<const RunReport> runs) {
 }
 
 std::string running_over_time(std::span<const RunReport> runs) {
-  Plot plot{.title = "Requests unanswered",
+  Plot plot{.title = "Requests under way",
             .x_label = "seconds since the start",
             .y_label = "requests",
             .series = {}};

@@ -31,7 +31,7 @@ TEST(HtmlReport, HoldsEveryPlotAndFetchesNothing) {
   const std::string page = html_report(runs);
   for (const char* title :
        {"TTFT: share", "TPOT: share", "E2E: share", "TTFT by when", "Output tokens",
-        "Requests unanswered", "Attainment over offered rate (ttft:100)"}) {
+        "Requests under way", "Attainment over offered rate (ttft:100)"}) {
     EXPECT_NE(page.find(title), std::string::npos) << title;
   }
   EXPECT_EQ(page.find("http"), std::string::npos);
