@@ -61,7 +61,7 @@ TEST(ScenarioLanguage, PlansEveryProperty) {
   EXPECT_EQ(c.shared, 4U);
   EXPECT_EQ(c.answer.most, 2U);
   EXPECT_EQ(c.max_tokens, 8U);
-  EXPECT_EQ(c.priority, policy::Priority::kCritical);
+  EXPECT_EQ(c.priority, Priority::kCritical);
   EXPECT_EQ(c.deadline, Duration(2s));
   EXPECT_EQ(c.every, 20ms);
 }

@@ -52,11 +52,11 @@ class Words {
       return wrong(word, "a time like 20ms or 1.5s");
     return Duration(std::llround(value * (unit == "s" ? 1e9 : 1e6)));
   }
-  Result<policy::Priority> priority() {
+  Result<Priority> priority() {
     const auto word = next();
-    if (word == "critical") return policy::Priority::kCritical;
-    if (word == "standard") return policy::Priority::kStandard;
-    if (word == "background") return policy::Priority::kBackground;
+    if (word == "critical") return Priority::kCritical;
+    if (word == "standard") return Priority::kStandard;
+    if (word == "background") return Priority::kBackground;
     return wrong(word, "critical, standard or background");
   }
   static std::unexpected<Error> wrong(std::string_view got, std::string_view wanted) {

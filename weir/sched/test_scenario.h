@@ -43,7 +43,7 @@ struct Chats {
   std::uint32_t shared = 0;
   Range answer{16, 16};
   std::uint32_t max_tokens = 0;  ///< 0: the answer's length.
-  policy::Priority priority = policy::Priority::kStandard;
+  Priority priority = Priority::kStandard;
   std::optional<Duration> deadline;
   Duration every{};
 };
