@@ -12,7 +12,6 @@
 #include "weir/base/random.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/model_decoder.h"
-#include "weir/format/model_file.h"
 #include "weir/model/architectures.h"
 
 namespace {

@@ -11,7 +11,8 @@ std::int64_t urgency(const Waiting& w, Instant now, const OrderOptions& options)
   constexpr auto kNoHurry = std::numeric_limits<std::int64_t>::max();
   if (!w.deadline) return kNoHurry;
   const Duration slack = *w.deadline - now - w.expected_service;
-  return slack < options.urgent_slack ? slack.count() : kNoHurry;
+  // Whoever cannot make it any more would only make others late as well.
+  return slack.count() >= 0 && slack < options.urgent_slack ? slack.count() : kNoHurry;
 }
 
 }  // namespace

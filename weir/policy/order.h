@@ -1,8 +1,8 @@
 #pragma once
 
 /// Who is served next among the waiting: priority class first; in a class whoever was pre-empted;
-/// then whoever would miss the deadline by waiting, least slack first; then the tenant with the
-/// least weighted service (policy/fair_share.h); then arrival.
+/// then whoever would miss the deadline by waiting and can still make it, least slack first; then
+/// the tenant with the least weighted service (policy/fair_share.h); then arrival.
 ///
 /// Nobody starves: one of every `overdue_every` turns goes, by arrival, to the overdue, who have
 /// waited longer than `overdue_after` in whatever class. With m overdue before it a request waits

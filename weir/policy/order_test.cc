@@ -77,6 +77,13 @@ TEST_F(Order, WhoWouldMissTheDeadlineByWaitingGoesFirstLeastSlackFirst) {
   expect_first(waiting(1), urgent);
 }
 
+TEST_F(Order, WhoCannotMakeItAnyMoreGoesBeforeNobody) {
+  Waiting late = waiting(2);
+  late.deadline = kNow + 1s;
+  late.expected_service = 2s;
+  expect_first(waiting(1), late);
+}
+
 TEST_F(Order, ADeadlineNeverIsNoHurry) {
   Waiting never = waiting(2);
   never.deadline = Instant::max();

@@ -208,7 +208,8 @@ std::uint32_t Scheduler::token_budget(const StepPlan& plan) const {
 
 Priority Scheduler::rank(const Sequence& s, Instant now) const {
   // Whoever has waited too long is served next, and must then not be sent away again by its class.
-  return now - s.arrived > options_.order.overdue_after ? Priority::kCritical : s.request.priority;
+  const Duration waited = s.running ? s.waited : now - s.arrived;
+  return waited > options_.order.overdue_after ? Priority::kCritical : s.request.priority;
 }
 
 std::span<const SequenceId> Scheduler::running_by_right(Instant now) {
@@ -435,6 +436,7 @@ void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
   }
   ledger_.expect(id, s.prompt + s.request.max_tokens);
   s.running = true;
+  s.waited = now - s.arrived;
   running_.push_back(id);
   plan.admitted.push_back({id, s.computed, now - s.arrived, s.preemptions > 0});
 }

@@ -99,6 +99,7 @@ class Scheduler {
     std::uint32_t prompt = 0;     ///< Of these.
     std::uint64_t arrival_number = 0;
     Instant arrived{};
+    Duration waited{};           ///< Before it was admitted.
     std::uint32_t computed = 0;  ///< Positions whose keys and values are in pages.
     std::uint32_t high_water =
         0;  ///< The most that ever were: computing below it again is recomputation.
