@@ -186,6 +186,9 @@ LineReader::Line LineReader::edited_line(const char* prompt) {
   e.interrupted = false;
   std::fputs("\x1b[?2004h", stdout);  // Pastes come marked, so that their newlines send nothing.
   std::fflush(stdout);
+  // libedit would do so only once it reads, after the prompt: what is typed in between would be
+  // echoed by the kernel, and lost to Ctrl-C.
+  el_wset(e.edit, EL_PREP_TERM, 1);
   int size = 0;
   const wchar_t* text = el_wgets(e.edit, &size);
   std::fputs("\x1b[?2004l", stdout);
