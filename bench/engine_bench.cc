@@ -30,9 +30,9 @@ void read(TokenStream& stream) {
 
 void first_token_from_idle(benchmark::State& state) {
   const sys::SystemClock clock;
-  Engine engine(
-      std::make_unique<ScriptedDecoder>(ScriptOptions{.facts = {4, 256, 64, 16}}, nullptr), {2},
-      clock, {});
+  Engine engine(std::make_unique<ScriptedDecoder>(
+                    ScriptOptions{.facts = {4, 256, 64, 16, 8, {1e6, 1e6, 100}}}, nullptr),
+                {2}, clock, {});
   for (auto _ : state) {
     state.PauseTiming();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // Let the engine fall asleep.
@@ -44,9 +44,9 @@ void first_token_from_idle(benchmark::State& state) {
 
 void hundred_tokens(benchmark::State& state) {
   const sys::SystemClock clock;
-  Engine engine(
-      std::make_unique<ScriptedDecoder>(ScriptOptions{.facts = {4, 256, 64, 16}}, nullptr), {2},
-      clock, {});
+  Engine engine(std::make_unique<ScriptedDecoder>(
+                    ScriptOptions{.facts = {4, 256, 64, 16, 8, {1e6, 1e6, 100}}}, nullptr),
+                {2}, clock, {});
   for (auto _ : state) read(**engine.submit(request(100)));
 }
 
