@@ -71,6 +71,8 @@ struct Account {
   Timings timings;
 };
 
+struct StepLoop;
+
 class Engine {
  public:
   /// `end_tokens`: the vocabulary's end-of-generation tokens. `clock` outlives the engine and every
@@ -102,8 +104,7 @@ class Engine {
   [[nodiscard]] std::uint32_t context() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<StepLoop> loop_;
 };
 
 }  // namespace weir::engine
