@@ -20,7 +20,7 @@ constexpr std::size_t kFalseSharing = 128;
 // About 40 us of pauses on the machines measured (65 cycles each on Zen 3, 140 on Skylake), close
 // to the futex wake it saves; then the core is offered to whoever else is runnable.
 constexpr int kSpins = 2000;
-constexpr int kYields = 50;                // Before a worker between runs goes to sleep.
+constexpr int kYields = 50;                // Before whoever waits goes to sleep.
 constexpr unsigned kFlushToZero = 0x8040;  // MXCSR: FTZ (bit 15) and DAZ (bit 6).
 
 /// Subnormals cost a microcode assist each and mean nothing here: flushed while kernels run, and
@@ -63,33 +63,30 @@ struct ThreadPool::Impl {
   alignas(kFalseSharing) std::atomic<std::uint32_t> arrived{0};
   alignas(kFalseSharing) std::atomic<std::uint32_t> opened{0};
 
-  void barrier() {
-    const std::uint32_t seen = opened.load(std::memory_order_relaxed);
-    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == workers) {
-      arrived.store(0, std::memory_order_relaxed);
-      opened.store(seen + 1, std::memory_order_release);
-      return;
-    }
-    for (int spins = 0; opened.load(std::memory_order_acquire) == seen; ++spins) {
-      if (spins < kSpins) {
-        _mm_pause();
-      } else {
-        sched_yield();  // The peer has lost its core: it may be waiting for this one.
-      }
-    }
-  }
-
-  /// Waits for a run after the `seen`th: spins, yields, sleeps.
-  void await_run(std::uint32_t seen) const {
+  /// Waits while `value` is `seen`: spins, yields, sleeps. A peer that has lost its core to
+  /// somebody else may not be back for milliseconds; time not burnt meanwhile is time the scheduler
+  /// owes us.
+  static void await_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
     for (int spins = 0; spins < kSpins + kYields; ++spins) {
-      if (run.load(std::memory_order_acquire) != seen) return;
+      if (value.load(std::memory_order_acquire) != seen) return;
       if (spins < kSpins) {
         _mm_pause();
       } else {
         sched_yield();
       }
     }
-    run.wait(seen, std::memory_order_acquire);
+    value.wait(seen, std::memory_order_acquire);
+  }
+
+  void barrier() {
+    const std::uint32_t seen = opened.load(std::memory_order_relaxed);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == workers) {
+      arrived.store(0, std::memory_order_relaxed);
+      opened.store(seen + 1, std::memory_order_release);
+      opened.notify_all();  // Without sleepers this is a load.
+      return;
+    }
+    await_change(opened, seen);
   }
 };
 
@@ -104,7 +101,7 @@ ThreadPool::ThreadPool(std::size_t workers) : impl_(std::make_unique<Impl>()) {
       Impl& pool = *impl_;
       const Team team(*this, index, pool.workers);
       for (std::uint32_t seen = 0;; ++seen) {
-        pool.await_run(seen);
+        Impl::await_change(pool.run, seen);
         if (pool.stop) return;
         pool.call(pool.function, team);
         pool.barrier();
