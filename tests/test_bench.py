@@ -3,9 +3,11 @@
 import csv
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -129,7 +131,10 @@ def test_the_search_finds_a_capacity(echo, tmp_path):
     done = bench("search", echo("--first", 5, "--gap", 1).url, "--slo", "ttft:2000", "--seconds", 0.3, "--from-rate", 20,
                  "--most-rate", 40, "--input", 8, "--output", 2, "--html", page)
     assert "up to 40 requests/s" in done.stdout
-    assert page.read_text().count("<svg") == 8
+    plots = re.findall("<svg.*?</svg>", page.read_text(), re.DOTALL)
+    assert len(plots) == 8
+    for plot in plots:
+        assert ElementTree.fromstring(plot).findall(".//path")
 
 
 def test_comparing_reads_what_serving_wrote(echo, tmp_path):
