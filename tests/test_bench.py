@@ -3,9 +3,11 @@
 import csv
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -71,13 +73,18 @@ def test_figures_are_exact_to_a_millisecond(echo, tmp_path):
 def test_a_stall_is_seen_by_all_who_came_in_it(echo, tmp_path):
     """100 a second for 4 s, and the server stands still for one of them: half of the hundred that came in it waited
     over half a second. A client that sends less while the server is slow ("coordinated omission") sees one."""
-    slow = {}
-    for load in (["--rate", 100, "--burstiness", 0], ["--users", 1]):
-        server = echo("--first", 1, "--stall-at", 2, "--stall-for", 1)
-        run = measure(server, tmp_path, *load, "--seconds", 4, "--output", 1, "--input", 8)
-        slow[load[0]] = sum(ttft > 0.5 for ttft in run["ttfts"])
-    assert 45 <= slow["--rate"] <= 60, slow
-    assert 1 <= slow["--users"] <= 2, slow
+    seen = []
+    for _ in range(ATTEMPTS):
+        slow = {}
+        for load in (["--rate", 100, "--burstiness", 0], ["--users", 1]):
+            server = echo("--first", 1, "--stall-at", 2, "--stall-for", 1)
+            run = measure(server, tmp_path, *load, "--seconds", 4, "--output", 1, "--input", 8)
+            slow[load[0]] = sum(ttft > 0.5 for ttft in run["ttfts"])
+        assert slow["--rate"] >= 45, "a busy machine adds to the slow, it takes none away"
+        seen.append(slow)
+        if slow["--rate"] <= 60 and slow["--users"] == 1:
+            return
+    pytest.fail(f"slow: {seen}")
 
 
 def test_tokens_are_those_asked_for(echo, tmp_path):
@@ -124,7 +131,10 @@ def test_the_search_finds_a_capacity(echo, tmp_path):
     done = bench("search", echo("--first", 5, "--gap", 1).url, "--slo", "ttft:2000", "--seconds", 0.3, "--from-rate", 20,
                  "--most-rate", 40, "--input", 8, "--output", 2, "--html", page)
     assert "up to 40 requests/s" in done.stdout
-    assert page.read_text().count("<svg") == 8
+    plots = re.findall("<svg.*?</svg>", page.read_text(), re.DOTALL)
+    assert len(plots) == 8
+    for plot in plots:
+        assert ElementTree.fromstring(plot).findall(".//path")
 
 
 def test_comparing_reads_what_serving_wrote(echo, tmp_path):

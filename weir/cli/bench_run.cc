@@ -26,6 +26,14 @@ Status check_extra(const std::string& extra) {
   return {};
 }
 
+/// A connection is a file; what many systems allow at first is 1024.
+void allow_connections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /// The mean rate of an open loop; 0 for a closed one.
 double offered_rate(const measure::Plan& plan, const Load& load) {
   if (load.users > 0) return 0;
@@ -79,6 +87,7 @@ Result<BenchRunner> BenchRunner::prepare(const BenchSettings& settings) {
   if (bodies.model.empty()) {
     WEIR_TRY(bodies.model, load::first_model(target, key));
   }
+  allow_connections();
   if (settings.nice > 0) setpriority(PRIO_PROCESS, 0, settings.nice);
   WEIR_TRY(bodies.scale, load::measure_scale(target, bodies, key, settings.seed));
   return BenchRunner(settings, std::move(target), std::move(bodies), slo);

@@ -21,7 +21,8 @@ struct SearchSettings {
   double least_rate = 0.05;
   double most_rate = 1000;
   double precision = 1.1;
-  std::uint32_t most_runs = 24;
+  std::uint32_t repeat = 1;
+  std::uint32_t most_runs = 48;
 };
 
 class Search {
@@ -61,22 +62,33 @@ class Search {
   [[nodiscard]] bool finished() const { return finished_; }
 
  private:
+  /// The attainment of all runs at the rate together.
   Status try_rate(double rate) {
-    WEIR_TRY(auto report, runner_.run({.rate = rate}));
-    if (runner_.interrupted()) return {};
-    tried_.push_back({rate, report.all.attainment});
-    json_ += measure::json_report(report, !settings_.bench.no_requests);
-    if (!settings_.bench.quiet) {
-      fmt::print(stderr,
-                 "  {:>8.4g} requests/s: {:5.1f} % meet {}, TTFT p99 {:.0f} ms, TPOT p99 "
-                 "{:.1f} ms{}{}\n",
-                 rate, 100 * report.all.attainment, settings_.bench.slo, report.all.ttft.p99,
-                 report.all.tpot.p99,
-                 report.facts.stopped.empty() ? "" : "; stopped: ", report.facts.stopped);
+    std::uint64_t offered = 0;
+    std::uint64_t good = 0;
+    for (std::uint32_t i = 0; i < settings_.repeat; ++i) {
+      WEIR_TRY(auto report, runner_.run({.rate = rate}));
+      if (runner_.interrupted()) return {};
+      offered += report.all.offered;
+      good += report.all.good;
+      tell(report);
+      json_ += measure::json_report(report, !settings_.bench.no_requests);
+      if (settings_.bench.html.empty()) report.records.clear();
+      reports_.push_back(std::move(report));
     }
-    if (settings_.bench.html.empty()) report.records.clear();
-    reports_.push_back(std::move(report));
+    tried_.push_back(
+        {rate, offered > 0 ? static_cast<double>(good) / static_cast<double>(offered) : 0});
     return {};
+  }
+
+  void tell(const measure::RunReport& report) const {
+    if (settings_.bench.quiet) return;
+    fmt::print(
+        stderr,
+        "  {:>8.4g} requests/s: {:5.1f} % meet {}, TTFT p99 {:.0f} ms, TPOT p99 {:.1f} ms{}{}\n",
+        report.facts.request_rate, 100 * report.all.attainment, settings_.bench.slo,
+        report.all.ttft.p99, report.all.tpot.p99,
+        report.facts.stopped.empty() ? "" : "; stopped: ", report.facts.stopped);
   }
 
   const SearchSettings& settings_;
@@ -88,7 +100,6 @@ class Search {
 };
 
 Result<int> search(SearchSettings settings) {
-  // What a drowned server has not answered in this time misses its objective anyhow.
   settings.bench.rates = {settings.first_rate};
   WEIR_TRY(auto runner, BenchRunner::prepare(settings.bench));
   Search search(settings, std::move(runner));
@@ -110,6 +121,7 @@ Result<int> search(SearchSettings settings) {
 void add_bench_search(CLI::App& bench, int& exit_code) {
   auto settings = std::make_shared<SearchSettings>();
   settings->bench.seconds = 60;
+  // What a drowned server has not answered by then has missed its objective anyhow.
   settings->bench.drain_s = 20;
   auto* command = bench.add_subcommand(
       "search", "Find the highest rate at which a server still meets an objective");
@@ -127,7 +139,7 @@ void add_bench_search(CLI::App& bench, int& exit_code) {
       ->group(group);
   command->add_option("--least-rate", settings->least_rate, "Give up below")
       ->capture_default_str()
-      ->check(CLI::Range(0.0001, 1e5))
+      ->check(CLI::Range(0.001, 1e5))
       ->group(group);
   command->add_option("--most-rate", settings->most_rate, "Do not try above")
       ->capture_default_str()
@@ -137,7 +149,7 @@ void add_bench_search(CLI::App& bench, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(1.001, 2.0))
       ->group(group);
-  command->add_option("--most-runs", settings->most_runs, "End after so many rates")
+  command->add_option("--most-runs", settings->most_runs, "End after so many runs")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000))
       ->group(group);

@@ -135,17 +135,25 @@ class Session : public std::enable_shared_from_this<Session> {
     write([this] { finish(); });
   }
 
+  /// A server-sent event whose object has `members` after those that every chunk has.
+  [[nodiscard]] std::string event(std::string_view members) const {
+    return chunk(fmt::format(
+        "data: {{\"id\":\"echo\",\"object\":\"{}\",\"created\":0,\"model\":\"echo\",{}}}\n\n",
+        chat_ ? "chat.completion.chunk" : "text_completion", members));
+  }
+
   [[nodiscard]] std::string piece() const {
-    return chunk(chat_ ? R"(data: {"choices":[{"index":0,"delta":{"content":" word"}}]})"
-                         "\n\n"
-                       : R"(data: {"choices":[{"index":0,"text":" word"}]})"
-                         "\n\n");
+    return event(chat_
+                     ? R"("choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}])"
+                     : R"("choices":[{"index":0,"text":" word","finish_reason":null}])");
   }
 
   [[nodiscard]] std::string ending() const {
-    return chunk(fmt::format("data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":{},"
-                             "\"completion_tokens\":{}}}}}\n\n",
-                             prompt_tokens_, tokens_)) +
+    return event(chat_ ? R"("choices":[{"index":0,"delta":{},"finish_reason":"length"}])"
+                       : R"("choices":[{"index":0,"text":"","finish_reason":"length"}])") +
+           event(fmt::format(R"("choices":[],"usage":{{"prompt_tokens":{},"completion_tokens":{},)"
+                             R"("total_tokens":{}}})",
+                             prompt_tokens_, tokens_, prompt_tokens_ + tokens_)) +
            chunk("data: [DONE]\n\n") + chunk("");
   }
 
@@ -153,10 +161,10 @@ class Session : public std::enable_shared_from_this<Session> {
     output_ =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     if (chat_) {
-      output_ +=
-          chunk(R"(data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})"
-                "\n\n");
+      output_ += event(
+          R"("choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}])");
     }
+    piece_ = piece();
     record().first = SteadyClock::now();
     add_pieces();
   }
@@ -164,7 +172,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void add_pieces() {
     const bool at_once = shared_.options.gap == Duration(0);
     do {
-      output_ += piece();
+      output_ += piece_;
       ++record().pieces;
     } while (at_once && record().pieces < tokens_);
     record().last = SteadyClock::now();
@@ -199,6 +207,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::array<char, std::size_t{16} * 1024> buffer_;
   std::string input_;
   std::string output_;
+  std::string piece_;                 ///< The event of one token.
   std::optional<std::size_t> index_;  ///< In the log; none for what is not an inference.
   std::uint32_t prompt_tokens_ = 0;
   std::uint32_t tokens_ = 0;

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <ctime>
 #include <memory>
 #include <queue>
 
 #include "weir/load/flight.h"
+#include "weir/load/internal/wire.h"
 
 namespace weir::load {
 namespace {
@@ -21,7 +18,6 @@ namespace {
 namespace asio = boost::asio;
 using ErrorCode = boost::system::error_code;
 using SteadyClock = std::chrono::steady_clock;
-using Tcp = asio::ip::tcp;
 using measure::Outcome;
 
 /// How often the run asks whether it should stop.
@@ -32,17 +28,6 @@ double thread_cpu_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
   return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
 }
-
-/// A connection, and the request it carries now.
-struct Connection {
-  explicit Connection(asio::io_context& io) : socket(io) {}
-  Tcp::socket socket;
-  std::uint32_t request = 0;
-  std::unique_ptr<Flight> flight;  ///< Null while idle.
-  bool reused = false;             ///< It carried another request before this one.
-  bool writing = false;
-};
-using ConnectionPtr = std::shared_ptr<Connection>;
 
 /// What becomes due: a request is sent, its client leaves, or its time is up.
 struct Due {
@@ -63,10 +48,9 @@ class Load {
       : target_(target), options_(options), plan_(plan), bodies_(bodies), stop_(stop) {}
 
   Result<LoadRun> run() {
-    WEIR_TRY_STATUS(find_endpoint());
+    WEIR_TRY_STATUS(wire_.find(target_));
     WEIR_TRY_STATUS(make_messages());
     records_.resize(plan_.requests.size());
-    active_.resize(plan_.requests.size());
     histories_.resize(plan_.requests.size());
     for (std::uint32_t i = 0; i < records_.size(); ++i) {
       const auto& request = plan_.requests[i];
@@ -78,6 +62,7 @@ class Load {
     }
     const double cpu = thread_cpu_seconds();
     start_ = SteadyClock::now();
+    wire_.start(start_);
     if (options_.concurrency == 0) {
       for (const std::uint32_t i : openings_) add_due(plan_.requests[i].at, i, Due::What::kSend);
       next_opening_ = openings_.size();
@@ -95,21 +80,7 @@ class Load {
   }
 
  private:
-  [[nodiscard]] Instant now() const { return SteadyClock::now() - start_; }
-
-  /// The first of the host's addresses that takes a connection.
-  Status find_endpoint() {
-    ErrorCode error;
-    Tcp::resolver resolver(io_);
-    const auto found = resolver.resolve(target_.url.host, std::to_string(target_.url.port), error);
-    if (!error) {
-      Tcp::socket probe(io_);
-      endpoint_ = asio::connect(probe, found, error);
-    }
-    if (!error) return {};
-    return fail(Code::kUnavailable, fmt::format("cannot connect to {}: {} (is the server running?)",
-                                                target_.text(), error.message()));
-  }
+  [[nodiscard]] Instant now() const { return wire_.now(); }
 
   std::string message(std::uint32_t index, std::string_view history) const {
     const auto& request = plan_.requests[index];
@@ -163,10 +134,10 @@ class Load {
       if (due.what == Due::What::kSend) {
         --sends_due_;
         send(due.request, due.at);
-      } else if (active_[due.request]) {
+      } else {
         const bool leaves = due.what == Due::What::kLeave;
-        hang_up(active_[due.request], leaves ? Outcome::kLeft : Outcome::kTimeout,
-                leaves ? "" : "no whole answer in time");
+        wire_.hang_up(due.request, leaves ? Outcome::kLeft : Outcome::kTimeout,
+                      leaves ? "" : "no whole answer in time");
       }
     }
     end_when_idle();
@@ -182,7 +153,7 @@ class Load {
   void send(std::uint32_t index, Instant scheduled) {
     records_[index].scheduled = scheduled;
     if (sending_over()) return;
-    if (outstanding_ >= options_.max_outstanding) {
+    if (options_.concurrency == 0 && outstanding_ >= options_.max_outstanding) {
       return end_early(fmt::format("{} requests wait for the server: it is drowned", outstanding_));
     }
     ++outstanding_;
@@ -192,106 +163,13 @@ class Load {
       add_due(scheduled + request.leave_after, index, Due::What::kLeave);
     }
     add_due(scheduled + options_.request_timeout, index, Due::What::kTimeout);
-    dispatch(index);
+    wire_.fly(index, messages_[index],
+              {.streamed = options_.endpoint != measure::Endpoint::kEmbeddings,
+               .keep_text = request.next != measure::kNoNext});
   }
 
-  /// On an idle connection when there is one.
-  void dispatch(std::uint32_t index) {
-    ConnectionPtr connection;
-    if (!idle_.empty()) {
-      connection = std::move(idle_.back());
-      idle_.pop_back();
-      connection->reused = true;
-    } else {
-      connection = std::make_shared<Connection>(io_);
-    }
-    connection->request = index;
-    connection->flight = std::make_unique<Flight>(
-        FlightSpec{.streamed = options_.endpoint != measure::Endpoint::kEmbeddings,
-                   .keep_text = plan_.requests[index].next != measure::kNoNext});
-    active_[index] = connection;
-    if (connection->reused) return write(connection);
-    connection->socket.async_connect(endpoint_, [this, connection, index](const ErrorCode& error) {
-      if (!carries(connection, index)) return;
-      if (error) return fall(connection, error);
-      ErrorCode ignored;
-      connection->socket.set_option(Tcp::no_delay(true), ignored);
-      connection->socket.non_blocking(true, ignored);
-      write(connection);
-    });
-  }
-
-  [[nodiscard]] static bool carries(const ConnectionPtr& connection, std::uint32_t index) {
-    return connection->flight != nullptr && connection->request == index;
-  }
-
-  void write(const ConnectionPtr& connection) {
-    const std::uint32_t index = connection->request;
-    connection->writing = true;
-    asio::async_write(
-        connection->socket, asio::buffer(messages_[index]),
-        [this, connection, index](const ErrorCode& error, std::size_t) {
-          connection->writing = false;
-          // A server that refuses a body may answer and close before it has it all.
-          if (error && carries(connection, index) && !connection->flight->answered()) {
-            fall(connection, error);
-          }
-        });
-    wait_for_bytes(connection);
-  }
-
-  /// Waits without a buffer: one is enough for all connections, and the instant is the read's.
-  void wait_for_bytes(const ConnectionPtr& connection) {
-    const std::uint32_t index = connection->request;
-    connection->socket.async_wait(Tcp::socket::wait_read,
-                                  [this, connection, index](const ErrorCode& error) {
-                                    if (!carries(connection, index)) return;
-                                    if (error) return fall(connection, error);
-                                    read(connection);
-                                  });
-  }
-
-  void read(const ConnectionPtr& connection) {
-    while (true) {
-      ErrorCode error;
-      const std::size_t count = connection->socket.read_some(asio::buffer(buffer_), error);
-      const Instant at = now();
-      if (error == asio::error::would_block) break;
-      if (error) return fall(connection, error);
-      connection->flight->feed({buffer_.data(), count}, at);
-      if (connection->flight->ended()) return land(connection);
-      if (count < buffer_.size()) break;
-    }
-    wait_for_bytes(connection);
-  }
-
-  /// The connection failed, or the server closed it.
-  void fall(const ConnectionPtr& connection, const ErrorCode& error) {
-    const std::uint32_t index = connection->request;
-    if (connection->reused && !connection->flight->answered() && !over_) {
-      // It had been closed while it lay idle; the request was never taken.
-      close(connection);
-      return dispatch(index);
-    }
-    connection->flight->cut(now(), error.message());
-    land(connection);
-  }
-
-  void hang_up(const ConnectionPtr& connection, Outcome outcome, std::string_view detail) {
-    connection->flight->end(now(), outcome, detail);
-    land(connection);
-  }
-
-  void close(const ConnectionPtr& connection) {
-    connection->flight.reset();
-    ErrorCode ignored;
-    connection->socket.close(ignored);
-  }
-
-  /// The flight ended: its record is kept, its connection perhaps, and what follows it is sent.
-  void land(const ConnectionPtr connection) {
-    const std::uint32_t index = connection->request;
-    Flight& flight = *connection->flight;
+  /// The flight ended: its record is kept, and what follows it is sent.
+  void landed(std::uint32_t index, Flight& flight) {
     keep_record(index, flight.record());
     const auto& request = plan_.requests[index];
     const bool goes_on = request.next != measure::kNoNext && records_[index].completed();
@@ -299,17 +177,8 @@ class Load {
       histories_[request.next] = bodies_.extend(histories_[index], request, flight.text());
       messages_[request.next] = message(request.next, histories_[request.next]);
     }
-    histories_[index].clear();
-    histories_[index].shrink_to_fit();
-    if (flight.keeps_connection() && !connection->writing && !over_) {
-      connection->flight.reset();
-      idle_.push_back(connection);
-    } else {
-      close(connection);
-    }
-    messages_[index].clear();
-    messages_[index].shrink_to_fit();
-    active_[index].reset();
+    histories_[index] = {};
+    messages_[index] = {};
     --outstanding_;
     count_failures(records_[index]);
     if (over_) return;
@@ -355,16 +224,7 @@ class Load {
     over_ = true;
     alarm_.cancel();
     ticker_.cancel();
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      if (const ConnectionPtr connection = active_[i]) {
-        hang_up(connection, Outcome::kCutOff, "the run ended first");
-      }
-    }
-    for (const auto& connection : idle_) {
-      ErrorCode ignored;
-      connection->socket.close(ignored);
-    }
-    idle_.clear();
+    wire_.close_all(Outcome::kCutOff, "the run ended first");
   }
 
   void end_when_idle() {
@@ -397,16 +257,15 @@ class Load {
   const std::function<bool()>& stop_;
 
   asio::io_context io_{1};
+  Wire wire_{io_, plan_.requests.size(),
+             [this](std::uint32_t index, Flight& flight) { landed(index, flight); }};
   asio::steady_timer alarm_{io_};
   asio::steady_timer ticker_{io_};
-  Tcp::endpoint endpoint_;
   SteadyClock::time_point start_;
 
   std::vector<std::string> messages_;   ///< Whole HTTP requests, by index; emptied once answered.
   std::vector<std::string> histories_;  ///< Of conversations, by the index of the turn to come.
   std::vector<measure::RequestRecord> records_;
-  std::vector<ConnectionPtr> active_;  ///< By index; null when not in the air.
-  std::vector<ConnectionPtr> idle_;
   std::vector<std::uint32_t> openings_;
   std::size_t next_opening_ = 0;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
@@ -417,7 +276,6 @@ class Load {
   Instant last_send_{0};
   bool over_ = false;
   std::string stopped_;
-  std::array<char, std::size_t{64} * 1024> buffer_;
 };
 
 }  // namespace

@@ -5,10 +5,10 @@
 /// planned instant whatever became of the others; a closed loop keeps a number of users busy.
 ///
 /// It stops itself: at the end of the plan, when its time for sending is over and what runs has had
-/// `drain` more, when `stop` says so, when more than `max_outstanding` requests wait (the server is
-/// drowned), or when `give_up_after` requests in a row fail without the server refusing them for
-/// load. What still runs then is hung up on, so that a server that notices may drop its work.
-/// Thread safety: each call runs on its caller's thread and blocks it.
+/// `drain` more, when `stop` says so, when more than `max_outstanding` requests of an open loop
+/// wait (the server is drowned), or when `give_up_after` requests in a row fail without the server
+/// refusing them for load. What still runs then is hung up on, so that a server that notices may
+/// drop its work. Thread safety: each call runs on its caller's thread and blocks it.
 
 #include <cstdint>
 #include <functional>

@@ -8,9 +8,9 @@
 namespace weir::measure {
 
 Status validate(const ArrivalSpec& spec) {
-  const auto is_rate = [](double rate) { return rate > 0 && rate <= 1e6; };
+  const auto is_rate = [](double rate) { return rate >= 1e-3 && rate <= 1e6; };
   if (!is_rate(spec.rate) || (spec.end_rate != 0 && !is_rate(spec.end_rate))) {
-    return fail(Code::kInvalidArgument, "a rate is above 0 and at most 1000000 requests a second",
+    return fail(Code::kInvalidArgument, "a rate is between 0.001 and 1000000 requests a second",
                 "rate");
   }
   if (spec.burstiness != 0 && !(spec.burstiness >= 0.01 && spec.burstiness <= 1e4)) {

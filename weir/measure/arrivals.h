@@ -20,7 +20,7 @@ struct ArrivalSpec {
   std::uint64_t seed = 0;
 };
 
-/// kInvalidArgument unless rates are in (0, 1e6] and burstiness is 0 or in [0.01, 1e4].
+/// kInvalidArgument unless rates are in [0.001, 1e6] and burstiness is 0 or in [0.01, 1e4].
 [[nodiscard]] Status validate(const ArrivalSpec& spec);
 
 /// Ascending, the first after one gap. REQUIRES: the spec is valid.

@@ -62,6 +62,7 @@ TEST(Arrivals, ARampDownSlowsDown) {
 TEST(Arrivals, WhatCannotBeDrawnIsRefused) {
   EXPECT_FALSE(validate({.rate = 0}));
   EXPECT_FALSE(validate({.rate = -1}));
+  EXPECT_FALSE(validate({.rate = 1e-6}));
   EXPECT_FALSE(validate({.rate = std::nan("")}));
   EXPECT_FALSE(validate({.rate = 1, .end_rate = 1e9}));
   EXPECT_FALSE(validate({.rate = 1, .burstiness = -1}));

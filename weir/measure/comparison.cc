@@ -95,7 +95,7 @@ Moments moments(const Group& group, const FigureKind& kind, Transform transform)
 Estimate by_runs(const Group& group, const FigureKind& kind) {
   const Moments m = moments(group, kind, [](double x) { return x; });
   const double half = student(m.count - 1) * std::sqrt(m.variance);
-  return {m.mean, m.mean - half, m.mean + half};
+  return {m.mean, std::max(0.0, m.mean - half), m.mean + half};
 }
 
 Estimate ratio_by_runs(const Group& group, const Group& base, const FigureKind& kind) {

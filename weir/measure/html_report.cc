@@ -43,6 +43,7 @@ std::string distribution(std::span<const RunReport> runs, std::string_view what,
             .y_label = "share",
             .x_log = true,
             .series = {},
+            .key_below = true,
             .y_to = 1};
   for (const auto& run : runs) {
     std::vector<double> values;

@@ -125,6 +125,7 @@ std::string json_report(const RunReport& report, bool with_requests) {
     out["max_concurrency"] = nullptr;
   }
   add_figures(out, report.all);
+  if (report.slo.empty()) out["request_goodput"] = nullptr;
   json::object own = own_figures(report.all);
   own["url"] = facts.url;
   own["workload"] = facts.workload;

@@ -16,6 +16,8 @@ constexpr double kRight = 16;
 constexpr double kTop = 34;
 constexpr double kBottom = 46;
 constexpr int kColours = 8;
+constexpr double kNameHeight = 14;
+constexpr std::size_t kMostNames = 12;
 /// A browser draws this many without effort; more are thinned evenly.
 constexpr std::size_t kMostPoints = 4000;
 
@@ -116,8 +118,7 @@ std::string drawing(const Series& series, bool x_log, const Axis& x, const Axis&
     return out + "</g>";
   }
   out += fmt::format(
-      R"(<path class="c{}" fill="none" stroke="currentColor" stroke - width = "1.8" d = ")",
-      colour);
+      R"(<path class="c{}" fill="none" stroke="currentColor" stroke-width="1.8" d=")", colour);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double px = x.at(points[i].first);
     if (i > 0 && series.stepped) out += fmt::format("H{:.1f}", px);
@@ -139,12 +140,14 @@ std::string drawing(const Series& series, bool x_log, const Axis& x, const Axis&
 std::string legend(const Plot& plot, double right) {
   if (plot.series.size() < 2) return "";
   std::string out;
-  double at = kTop + 4;
-  for (std::size_t i = 0; i < plot.series.size() && i < 12; ++i) {
+  const std::size_t names = std::min<std::size_t>(plot.series.size(), kMostNames);
+  double at =
+      plot.key_below ? kHeight - kBottom - 6 - kNameHeight * static_cast<double>(names) : kTop + 4;
+  for (std::size_t i = 0; i < names; ++i) {
     out += fmt::format(
         R"(<text class="key c{}" x="{}" y="{:.0f}" text-anchor="end" fill="currentColor">{}</text>)",
         i % kColours, right - 4, at + 10, html_escaped(plot.series[i].name.substr(0, 48)));
-    at += 14;
+    at += kNameHeight;
   }
   return out;
 }

@@ -25,6 +25,7 @@ struct Plot {
   std::string y_label = {};
   bool x_log = false;  ///< Points at or below 0 are left out.
   std::vector<Series> series = {};
+  bool key_below = false;  ///< Names stand at the lower right; else at the upper.
   double y_from = 0;
   double y_to = 0;  ///< At or below y_from: as the points need.
 };

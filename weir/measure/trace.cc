@@ -16,6 +16,8 @@ namespace json = boost::json;
 
 constexpr std::uint32_t kMooncakeBlock = 512;
 constexpr std::size_t kMaxBlocks = 1 << 16;
+/// 30 years; what nanoseconds can count is ten times that.
+constexpr double kMaxSeconds = 1e9;
 
 /// Lines without their ends; the last may lack one.
 class Lines {
@@ -131,7 +133,7 @@ Result<Trace> parse_mooncake(Lines lines) {
       return lines.wrong("not timestamp, input_length, output_length, hash_ids");
     }
     const double milliseconds = at->to_number<double>(error);
-    if (error || !(milliseconds >= 0 && milliseconds < 1e13)) {
+    if (error || !(milliseconds >= 0 && milliseconds < 1e12)) {
       return lines.wrong("the timestamp is out of range");
     }
     Entry entry{.at = from_seconds(milliseconds / 1e3),
@@ -195,7 +197,11 @@ Result<std::vector<Entry>> cut_trace(const Trace& trace, const TraceCut& cut) {
     if (original.at - cut.from >= cut.length) break;
     if (cut.most > 0 && entries.size() == cut.most) break;
     Entry entry = original;
-    entry.at = from_seconds(seconds(entry.at - cut.from) * cut.stretch);
+    const double at = seconds(entry.at - cut.from) * cut.stretch;
+    if (at > kMaxSeconds) {
+      return fail(Code::kInvalidArgument, "the trace is stretched over 30 years", "trace");
+    }
+    entry.at = from_seconds(at);
     entry.input = scaled(entry.input, cut.length_scale);
     entry.output = scaled(entry.output, cut.length_scale);
     if (entry.block_tokens > 0) entry.block_tokens = scaled(entry.block_tokens, cut.length_scale);

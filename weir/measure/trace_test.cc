@@ -57,6 +57,7 @@ TEST(Trace, AWrongLineIsNamed) {
   for (const char* text :
        {"", "hello", "TIMESTAMP,ContextTokens,GeneratedTokens\n", "{\n", "{}\n",
         "{\"timestamp\":1}\n", R"({"timestamp":-1,"input_length":1,"output_length":1})",
+        R"({"timestamp":1e12,"input_length":1,"output_length":1})",
         R"({"timestamp":1,"input_length":1e9,"output_length":1})",
         R"({"timestamp":1,"input_length":1,"output_length":1,"hash_ids":["a"]})",
         R"({"timestamp":1,"input_length":1,"output_length":1,"hash_ids":[-4]})",
@@ -74,6 +75,9 @@ TEST(Trace, AWindowIsCutAndStretched) {
   EXPECT_NEAR(seconds(cut->front().at), 0.4, 1e-6);
   EXPECT_FALSE(cut_trace(trace, {.from = std::chrono::hours(1)}));
   EXPECT_FALSE(cut_trace(trace, {.stretch = 0}));
+  EXPECT_FALSE(
+      cut_trace({.format = "", .timed = true, .entries = {{.at = std::chrono::hours(1000)}}},
+                {.stretch = 1e6}));
 }
 
 TEST(Trace, ScalingLengthsKeepsWhatPrefixesShare) {

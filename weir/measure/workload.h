@@ -21,7 +21,7 @@ struct Entry {
   std::uint32_t input = 1;
   std::uint32_t output = 1;
   /// Names of the prompt's blocks, front first: equal names, equal text. Empty: no block is shared.
-  std::vector<std::uint64_t> blocks;
+  std::vector<std::uint64_t> blocks = {};
   std::uint32_t block_tokens = 0;
 };
 
