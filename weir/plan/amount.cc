@@ -43,6 +43,7 @@ std::string three(double value) {
   if (magnitude >= 1e15 || magnitude < 1e-4) return fmt::format("{:.3g}", value);
   const int exponent = static_cast<int>(std::floor(std::log10(magnitude * (1 + 1e-12))));
   const int decimals = std::max(0, 2 - exponent);
+  value *= 1 + 1e-12;  // 18.25 is shown as 18.3, as people round, not as 18.2.
   std::string text = fmt::format("{:.{}f}", value, decimals);
   if (text.find('.') != std::string::npos) {
     text.erase(text.find_last_not_of('0') + 1);

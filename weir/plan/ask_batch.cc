@@ -93,6 +93,9 @@ void add_lengths(const std::vector<double>& lengths, Seconds step, Answer& out) 
       fmt::format("The chapter prints the gain as 1 + CV^2 / 2 = {:.2f}; its own table follows 1 / "
                   "(1 - waste), which is used here.",
                   1 + cv * cv / 2));
+  out.note(
+      "Quoted, not worked out: vLLM with Llama-2-70B on 8 A100 makes 400 tokens/s static, 580 "
+      "dynamic and 1200 continuous.");
   Table table{.title = "When each sequence ends",
               .columns = {"tokens", "static", "continuous"},
               .rows = {}};

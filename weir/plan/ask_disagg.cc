@@ -71,8 +71,8 @@ void add_goodput(const Arguments& a, Bytes state, Answer& out) {
       best = apart;
       best_prefill = p;
     }
-    table.rows.push_back({count(p, ""), count(replicas - p, ""), rate(apart, "requests"),
-                          factor(apart / together)});
+    table.rows.push_back(
+        {count(p, ""), count(replicas - p, ""), rate(apart, "requests"), factor(apart / together)});
     chart.series[0].points.emplace_back(p, apart.value);
   }
   out.step("apart",

@@ -106,6 +106,13 @@ Result<Answer> ask_latency(const Arguments& a) {
     return out;
   }
   WEIR_TRY(const Times t, token_times(a, out));
+  if (a.has("prefill-rate")) {
+    out.step("chunk_by_rate", "prefill chunk that fits the step target",
+             fmt::format("{} x {}", show(rate(a.rate("prefill-rate"), "tokens")),
+                         show(a.seconds("tbt"))),
+             count(std::floor(a.rate("prefill-rate") * a.seconds("tbt") * (1 + 1e-12)), "tokens"),
+             "B4: Sarathi-Serve");
+  }
   const double tokens = a.number("output");
   const double thinking = a.has("thinking") ? a.number("thinking") : 0;
   const Seconds answer = t.first + t.each * (tokens - 1);
@@ -180,6 +187,9 @@ Question latency_question() {
                whole("prompt", "1024", 1, 1e8, "Tokens of the prompt"),
                whole("output", "256", 1, 1e8, "Tokens of the answer"),
                whole("batch", "1", 1, 1e6, "Sequences that decode together"),
+               bounded(amount("prefill-rate", Unit::kRate, "",
+                              "Measured prefill speed in tokens/s, for the chunk"),
+                       1e-3, 1e12),
                bounded(amount("tbt", Unit::kSeconds, "50ms",
                               "Longest step, to choose the prefill chunk"),
                        1e-5, 1e4),

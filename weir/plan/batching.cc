@@ -27,9 +27,8 @@ BatchQueue batch_queue(const BatchCost& c, double batch, Rate arrivals) {
   q.service = batch_time(c, batch);
   q.utilisation = arrivals * q.service / batch;
   q.gather = batch / (2 * arrivals);
-  q.wait = q.utilisation < 1
-               ? q.utilisation * q.service / (2 * (1 - q.utilisation))
-               : Seconds{std::numeric_limits<double>::infinity()};
+  q.wait = q.utilisation < 1 ? q.utilisation * q.service / (2 * (1 - q.utilisation))
+                             : Seconds{std::numeric_limits<double>::infinity()};
   return q;
 }
 

@@ -45,6 +45,9 @@ struct Report {
   std::string title, about;
   std::vector<Answer> answers;
 };
+/// What its `model:` and `draft:` say, so that files can be read before it is asked.
+[[nodiscard]] Result<std::vector<std::string>> models_named(std::string_view yaml,
+                                                            const std::string& origin);
 [[nodiscard]] Result<Report> report(std::string_view yaml, const std::string& origin,
                                     const Registry& registry);
 

@@ -21,8 +21,18 @@ Seconds md1_wait(Rate arrivals, Seconds service) {
 double erlang_c(double servers, double load) {
   if (load >= servers) return 1;
   if (load <= 0) return 0;
-  double blocked = 1;  // Erlang B with no server, then one more at a time.
-  for (double k = 1; k <= servers; ++k) blocked = load * blocked / (k + load * blocked);
+  // 1 / B = sum over j of c (c - 1) ... (c - j + 1) / a^j (Erlang's B, divided through by its last
+  // term). The terms grow while c - j > a and then fall: about c - a + sqrt(a) of them matter.
+  double inverse = 1;
+  double term = 1;
+  for (double j = 0; j < servers; ++j) {
+    term *= (servers - j) / load;
+    inverse += term;
+    constexpr double kNobodyWaits = 1e280;
+    if (inverse > kNobodyWaits) return 0;
+    if (term < inverse * 1e-17) break;
+  }
+  const double blocked = 1 / inverse;
   return blocked / (1 - load / servers * (1 - blocked));
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 /// Waiting, in closed form. Little: L = lambda W (1961). M/D/1: W_q = rho s / (2 (1 - rho))
-/// (Pollaczek and Khinchine). M/M/c: Erlang's C formula (1917), by the recursion of Erlang B, which
-/// never overflows. Service that varies otherwise than exponentially scales the wait by (1 + cv^2)
-/// / 2 (Allen and Cunneen's approximation; exact for one server). Waits are infinite at a
-/// utilisation of 1 or more. Checked by queue_simulation.h. Thread safety: pure functions.
+/// (Pollaczek and Khinchine). M/M/c: Erlang's C formula (1917). Service that varies otherwise than
+/// exponentially scales the wait by (1 + cv^2) / 2 (Allen and Cunneen's approximation; exact for
+/// one server). Waits are infinite at a utilisation of 1 or more. Checked by queue_simulation.h.
+/// Thread safety: pure functions.
 
 #include "weir/plan/units.h"
 

@@ -55,7 +55,8 @@ Result<std::string> line_of(const YAML::Node& root, const char* name, const std:
   return node.Scalar();
 }
 
-Result<Report> read(const YAML::Node& root, const std::string& origin, const Registry& registry) {
+Result<Report> read_report(const YAML::Node& root, const std::string& origin,
+                           const Registry& registry) {
   if (!root.IsMap())
     return fail(Code::kInvalidArgument,
                 origin + ": a service description holds 'service:', 'common:' and 'questions:'");
@@ -98,17 +99,52 @@ Result<Report> read(const YAML::Node& root, const std::string& origin, const Reg
   return report;
 }
 
-}  // namespace
-
-Result<Report> report(std::string_view yaml, const std::string& origin, const Registry& registry) {
+/// The document, or one line on why it is none.
+Result<YAML::Node> load(std::string_view yaml, const std::string& origin) {
   if (yaml.size() > kMostBytes)
     return fail(Code::kInvalidArgument, origin + " is larger than 1 MiB");
+  return YAML::Load(std::string(yaml));
+}
+
+/// Runs `read` where yaml-cpp may throw.
+template <class T, class Read>
+Result<T> guarded(const std::string& origin, Read read) {
   try {
-    return read(YAML::Load(std::string(yaml)), origin, registry);
+    return read();
   } catch (const YAML::Exception& e) {
     return fail(Code::kInvalidArgument, fmt::format("{}: line {}: {}", origin,
                                                     e.mark.is_null() ? 0 : e.mark.line + 1, e.msg));
   }
+}
+
+void collect_models(const YAML::Node& fields, std::vector<std::string>& into) {
+  if (!fields || !fields.IsMap()) return;
+  for (const char* name : {"model", "draft"}) {
+    if (fields[name] && fields[name].IsScalar()) into.push_back(fields[name].Scalar());
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> models_named(std::string_view yaml, const std::string& origin) {
+  using Names = std::vector<std::string>;
+  return guarded<Names>(origin, [&]() -> Result<Names> {
+    WEIR_TRY(const YAML::Node root, load(yaml, origin));
+    Names names;
+    if (!root.IsMap()) return names;  // report() says what is wrong.
+    collect_models(root["common"], names);
+    if (root["questions"] && root["questions"].IsMap()) {
+      for (const auto& pair : root["questions"]) collect_models(pair.second, names);
+    }
+    return names;
+  });
+}
+
+Result<Report> report(std::string_view yaml, const std::string& origin, const Registry& registry) {
+  return guarded<Report>(origin, [&]() -> Result<Report> {
+    WEIR_TRY(const YAML::Node root, load(yaml, origin));
+    return read_report(root, origin, registry);
+  });
 }
 
 }  // namespace weir::plan
