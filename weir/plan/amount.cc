@@ -94,9 +94,11 @@ std::string show_money(double amount) {
 }
 
 std::string show_count(double value) {
-  if (std::abs(value) >= 1e10) return fmt::format("{:.3g}", value);
-  return value == std::round(value) || std::abs(value) >= 1000 ? grouped(std::round(value))
-                                                               : three(value);
+  const double size = std::abs(value);
+  if (size >= 1e15) return fmt::format("{:.3g}", value);
+  if (size >= 1e12) return three(value / 1e12) + "T";
+  if (size >= 1e9) return three(value / 1e9) + "B";
+  return value == std::round(value) || size >= 1000 ? grouped(std::round(value)) : three(value);
 }
 
 struct Word {
@@ -197,7 +199,9 @@ std::string show(const Amount& a) {
     case Unit::kNone:
       return show_number(a.value);
     case Unit::kCount:
-      return show_count(a.value) + of;
+      // One thing is named without its plural.
+      return show_count(a.value) +
+             (a.value == 1 && of.ends_with('s') ? of.substr(0, of.size() - 1) : of);
     case Unit::kFraction:
       return three(100 * a.value) + " %";
     case Unit::kFactor:

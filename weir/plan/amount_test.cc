@@ -46,7 +46,8 @@ TEST(Amount, IsShownWithThreeDigitsAndItsUnit) {
   EXPECT_EQ(show(factor(9.125)), "9.13x");
   EXPECT_EQ(show(count(131'072, "tokens")), "131,072 tokens");
   EXPECT_EQ(show(count(7.142857, "items")), "7.14 items");
-  EXPECT_EQ(show(count(70.6e9, "")), "7.06e+10");
+  EXPECT_EQ(show(count(70.6e9, "")), "70.6B");
+  EXPECT_EQ(show(count(1, "replicas")), "1 replica");
   EXPECT_EQ(show(rate(per_second(1000), "")), "1,000/s");
 }
 

@@ -13,7 +13,7 @@ Result<BatchCost> cost_of(const Arguments& a, Answer& out) {
   if (a.has("fixed") || a.has("each")) {
     if (!a.has("fixed") || !a.has("each"))
       return contradiction("--fixed and --each go together", a.has("fixed") ? "each" : "fixed");
-    return BatchCost{a.seconds("fixed"), a.seconds("each")};
+    return BatchCost{.fixed = a.seconds("fixed"), .each = a.seconds("each")};
   }
   if (a.has("measured")) {
     const auto& points = a.pairs("measured");
@@ -69,7 +69,7 @@ Result<BatchCost> cost_of(const Arguments& a, Answer& out) {
     out.note(
         "Mixture of experts: the weights read are those of one token's experts; a batch that "
         "touches more experts reads more.");
-  return BatchCost{weights / bandwidth, kv / bandwidth};
+  return BatchCost{weights / bandwidth, kv / bandwidth, ops_per_token(step.model) / rate};
 }
 
 /// Lengths that end at different times: what static batching idles away and continuous saves.
@@ -109,8 +109,8 @@ void add_arrivals(const BatchCost& cost, Rate arrivals, double best, Answer& out
   out.step("unbatched_load", "utilisation without batching",
            fmt::format("{} x {}", show(rate(arrivals, "")), show(alone.service)),
            ratio(alone.utilisation), "rho = lambda T(1)");
-  const double stable = batch_for_utilisation(cost, arrivals, 1);
-  const double calm = batch_for_utilisation(cost, arrivals, 0.75);
+  const double stable = std::max(1.0, batch_for_utilisation(cost, arrivals, 1));
+  const double calm = std::max(1.0, batch_for_utilisation(cost, arrivals, 0.75));
   out.step("stable_batch", "smallest batch that keeps up", "lambda T_fixed / (1 - lambda T_var)",
            count(stable, "items"), "appendix: stability");
   out.step("calm_batch", "batch for a utilisation of 75 %",
@@ -145,7 +145,8 @@ void add_curve(const BatchCost& cost, double most, double best, const Arguments&
               .marks = {}};
   Series gain{.name = "throughput", .points = {}};
   Series wait{.name = a.has("slo") ? "latency / SLO" : "latency / T(max)", .points = {}};
-  const double ceiling = cost.each.value > 0 ? 1 / cost.each.value : batch_rate(cost, most).value;
+  const Seconds variable = cost.each + cost.hidden;
+  const double ceiling = variable.value > 0 ? 1 / variable.value : batch_rate(cost, most).value;
   const double scale = a.has("slo") ? a.number("slo") : batch_time(cost, most).value;
   for (double b : doublings(1, most)) {
     table.rows.push_back({count(b, ""), batch_time(cost, b), rate(batch_rate(cost, b), ""),
@@ -159,7 +160,7 @@ void add_curve(const BatchCost& cost, double most, double best, const Arguments&
       wait.points.emplace_back(b, batch_time(cost, b).value / scale);
   }
   chart.series = {std::move(gain), std::move(wait)};
-  if (cost.each.value > 0)
+  if (variable.value > 0)
     chart.marks.push_back({fmt::format("knee: {}", show_number(knee(cost))), knee(cost), true});
   if (a.has("slo") && best >= 1)
     chart.marks.push_back(
@@ -203,9 +204,19 @@ Result<Answer> ask_batch(const Arguments& a) {
   const double most = a.number("most");
   out.step("fixed", "fixed cost of a batch", "", cost.fixed, "B: T_fixed");
   out.step("each", "cost of one more item", "", cost.each, "B: T_var");
-  out.headline = fmt::format("T(B) = {} + B x {}.", show(cost.fixed), show(cost.each));
-  if (cost.each.value > 0) {
-    out.step("knee", "knee", "T_fixed / T_var", count(knee(cost), "items"), "B");
+  if (cost.hidden.value > 0) {
+    out.step("hidden", "operations of one more, hidden until they exceed the fixed cost", "",
+             cost.hidden, "B4: T = max(W / BW, 2 B P / peak)");
+  }
+  const bool roofline = cost.hidden.value > 0;
+  out.headline =
+      fmt::format("T(B) = {} + B x {}.",
+                  roofline ? fmt::format("max({}, B x {})", show(cost.fixed), show(cost.hidden))
+                           : show(cost.fixed),
+                  show(cost.each));
+  if ((cost.each + cost.hidden).value > 0) {
+    out.step("knee", "knee", roofline ? "T_fixed / (KV + operations of one)" : "T_fixed / T_var",
+             count(knee(cost), "items"), "B");
     out.headline +=
         fmt::format(" The knee is at B = {}: past it throughput grows slower than waiting.",
                     show_number(knee(cost)));
@@ -224,7 +235,7 @@ Result<Answer> ask_batch(const Arguments& a) {
                "B: X(B)");
       out.headline +=
           fmt::format(" Within {} the largest batch is {}, at {}.", show(a.seconds("slo")),
-                      show_number(best), show(rate(batch_rate(cost, best), " items")));
+                      show_number(best), show(rate(batch_rate(cost, best), "items")));
     }
   }
   if (a.has("arrivals"))

@@ -91,13 +91,13 @@ void add_goodput(const Arguments& a, Bytes state, Answer& out) {
     out.headline = fmt::format(
         "Disaggregate: {} prefill and {} decode replicas hold both SLOs up to {}, against {} with "
         "chunked prefill.",
-        best_prefill, replicas - best_prefill, show(rate(best, " requests")),
-        show(rate(together, " requests")));
+        best_prefill, replicas - best_prefill, show(rate(best, "requests")),
+        show(rate(together, "requests")));
   } else {
     out.headline = fmt::format(
         "Keep prefill and decode together: chunked prefill holds both SLOs up to {}, apart at most "
         "{}.",
-        show(rate(together, " requests")), show(rate(best, " requests")));
+        show(rate(together, "requests")), show(rate(best, "requests")));
   }
   out.note(
       "A first-order model: equal prompts and answers, Poisson arrivals. weir simulate runs the "

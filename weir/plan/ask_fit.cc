@@ -124,12 +124,12 @@ std::string explain_pool(const Fit& f, const Arguments& a, Answer& out) {
   if (pool.value <= 0) {
     return fmt::format("{} does not fit: its weights take {} and there are {}. It needs {}.",
                        f.model.title, show(f.weights + f.overhead), show(f.total),
-                       show(count(least, least == 1 ? "device" : "devices")));
+                       show(count(least, "devices")));
   }
   return fmt::format(
       "{} fits, with {} left for keys and values: {} at once of {} tokens ({} each).",
-      f.model.title, show(pool), show(count(batch, batch == 1 ? "sequence" : "sequences")),
-      show_number(f.context), show(f.kv_sequence));
+      f.model.title, show(pool), show(count(batch, "sequences")), show_number(f.context),
+      show(f.kv_sequence));
 }
 
 void add_ladder(const Fit& f, Answer& out) {

@@ -169,11 +169,10 @@ Result<Answer> ask_fleet(const Arguments& a) {
   out.step("with_reserve", "with reserve for failures",
            fmt::format("{} + {}", show_number(wanted), reserve),
            count(wanted + reserve, "replicas"), "L2: N+1");
-  out.headline =
-      fmt::format("{} by throughput, {} by SLO (then {} busy): plan {}.",
-                  show(count(n.by_throughput, n.by_throughput == 1 ? "replica" : "replicas")),
-                  show_number(n.by_slo), show(share(load)),
-                  show(count(wanted + reserve, "replicas")) + (reserve > 0 ? " with reserve" : ""));
+  out.headline = fmt::format(
+      "{} by throughput, {} by SLO (then {} busy): plan {}.",
+      show(count(n.by_throughput, "replicas")), show_number(n.by_slo), show(share(load)),
+      show(count(wanted + reserve, "replicas")) + (reserve > 0 ? " with reserve" : ""));
   if (n.by_throughput * one.value <= arrivals.value * (1 + 1e-9))
     out.note(
         "At exactly the replicas by throughput the fleet runs at 100 % and its queue grows without "

@@ -137,9 +137,9 @@ Result<Answer> ask_latency(const Arguments& a) {
   }
   out.step("total", "in all", "T_compute + T_network + T_serialisation + T_coordination + T_queue",
            total, "A3");
-  out.headline = fmt::format("First token after {}, then one every {}: {} for {} tokens.",
-                             show(t.first + t.each * thinking + tax), show(t.each), show(total),
-                             show_number(tokens));
+  out.headline = fmt::format(
+      "First token of the answer after {}, then one every {}: {} for {} tokens.",
+      show(t.first + t.each * thinking + tax), show(t.each), show(total), show_number(tokens));
   Chart chart{.title = "Time to an answer",
               .x = {"tokens of the answer", false},
               .y = {"time, s", false},

@@ -167,7 +167,7 @@ Result<Answer> ask_scale(const Arguments& a) {
                 {std::string("cold"), cold, share(0)}};
   out.tables.push_back(std::move(tiers));
   out.headline = fmt::format("Keep {} for a burst of {}: a cold start takes {}.",
-                             show(count(warm, warm == 1 ? "warm replica" : "warm replicas")),
+                             show(count(warm, "warm replicas")),
                              show(rate(per_second(pool.burst_rate), "")), show(cold));
   if (a.has("day"))
     out.headline +=

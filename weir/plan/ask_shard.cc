@@ -129,9 +129,9 @@ void add_model(const Arguments& a, Answer& out) {
   } else if (devices <= 1) {
     advice = "no sharding: replicas serve more for the same devices";
   }
-  out.headline = fmt::format("{} takes {}: at least {} of {}, {} a token. Use {}.", m.title,
-                             show(weights), show(count(degree, degree == 1 ? "device" : "devices")),
-                             d.title, show(read + talk), advice);
+  out.headline =
+      fmt::format("{} takes {}: at least {} of {}, {} a token. Use {}.", m.title, show(weights),
+                  show(count(degree, "devices")), d.title, show(read + talk), advice);
 }
 
 /// A mixture-of-experts layer by its parts, and what an uneven gate costs.
@@ -237,7 +237,7 @@ Question shard_question() {
           {model("model", "", "A model to place"),
            device("device", "", "... on this device"),
            precision_choice("weights", "fp16", "How weights are kept"),
-           bounded(amount("room", Unit::kFraction, "1",
+           bounded(amount("room", Unit::kFraction, "0.9",
                           "Share of a device's memory that weights may take"),
                    0.01, 1),
            whole("degree", "8", 1, 65536, "Devices that share a layer"),

@@ -7,19 +7,23 @@
 
 namespace weir::plan {
 
-Seconds batch_time(const BatchCost& c, double batch) { return c.fixed + c.each * batch; }
+Seconds batch_time(const BatchCost& c, double batch) {
+  return std::max(c.fixed, c.hidden * batch) + c.each * batch;
+}
 Rate batch_rate(const BatchCost& c, double batch) { return batch / batch_time(c, batch); }
-double knee(const BatchCost& c) { return c.fixed / c.each; }
+double knee(const BatchCost& c) { return c.fixed / (c.each + c.hidden); }
 
 double largest_within(const BatchCost& c, Seconds slo, double most) {
   if (batch_time(c, 1) > slo * (1 + 1e-12)) return 0;
-  if (c.each.value <= 0) return most;
-  return std::clamp(std::floor(((slo - c.fixed) / c.each) * (1 + 1e-12)), 1.0, most);
+  double largest_batch = most;
+  if (c.each.value > 0) largest_batch = std::min(largest_batch, (slo - c.fixed) / c.each);
+  if (c.hidden.value > 0) largest_batch = std::min(largest_batch, slo / (c.hidden + c.each));
+  return std::clamp(std::floor(largest_batch * (1 + 1e-12)), 1.0, most);
 }
 
 BatchCost line_through(double b1, Seconds t1, double b2, Seconds t2) {
   const Seconds each = (t2 - t1) / (b2 - b1);
-  return {t1 - each * b1, each};
+  return {.fixed = t1 - each * b1, .each = each};
 }
 
 BatchQueue batch_queue(const BatchCost& c, double batch, Rate arrivals) {
@@ -34,7 +38,8 @@ BatchQueue batch_queue(const BatchCost& c, double batch, Rate arrivals) {
 
 double batch_for_utilisation(const BatchCost& c, Rate arrivals, double utilisation) {
   const double room = utilisation - arrivals * c.each;
-  return room > 0 ? (arrivals * c.fixed) / room : std::numeric_limits<double>::infinity();
+  const bool keeps_up = room > 0 && arrivals * (c.each + c.hidden) < utilisation;
+  return keeps_up ? (arrivals * c.fixed) / room : std::numeric_limits<double>::infinity();
 }
 
 double mean(const std::vector<double>& values) {

@@ -14,6 +14,9 @@ namespace weir::plan {
 struct BatchCost {
   Seconds fixed;
   Seconds each;
+  /// Operations of one item that hide behind the fixed cost until they exceed it (decode on a
+  /// roofline): T(B) = max(fixed, B hidden) + B each. 0 gives the plain line.
+  Seconds hidden{};
 };
 
 [[nodiscard]] Seconds batch_time(const BatchCost& cost, double batch);

@@ -322,6 +322,16 @@ TEST(Chapter12, EmbeddingTiersAreHotWarmAndCold) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(cell(a, 1, i, 1), parts[i], 1e-12);
 }
 
+TEST(Chapter12, DecodeWithinAnSloNeverExceedsItWhereOperationsBind) {
+  // Past the roofline's ridge a step costs operations; the largest batch must count them.
+  const Answer a =
+      answer_to("batch", {{"model", "llama-3-8b"}, {"device", "h100"}, {"slo", "20ms"}});
+  const BatchCost cost{{a.at("fixed")}, {a.at("each")}, {a.at("hidden")}};
+  EXPECT_GT(a.at("largest"), a.at("compute_bound"));
+  EXPECT_LE(batch_time(cost, a.at("largest")).value, 0.02);
+  EXPECT_GT(batch_time(cost, a.at("largest") + 1).value, 0.02);
+}
+
 // ---- 13: interconnects
 // ------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ std::string axes(const Chart& chart, const Scale& x, const Scale& y) {
 }
 
 struct EndLabel {
-  double y;
+  double x, y;
   std::string text;
   const char* colour;
 };
@@ -138,8 +138,8 @@ std::string end_labels(std::vector<EndLabel> labels) {
   }
   std::string out;
   for (const EndLabel& label : labels) {
-    out += text_at(kWidth - kRight + 8, label.y + 4,
-                   fmt::format("fill=\"{}\"", label.colour).c_str(), label.text);
+    out += text_at(label.x + 8, label.y + 4, fmt::format("style=\"fill:{}\"", label.colour).c_str(),
+                   label.text);
   }
   return out;
 }
@@ -166,7 +166,9 @@ std::string marks(const Chart& chart, const Scale& x, const Scale& y) {
           "<line x1=\"{1}\" x2=\"{2}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" stroke=\"#555\" "
           "stroke-dasharray=\"3 3\"/>\n",
           p, kLeft, kWidth - kRight);
-      out += text_at(kLeft + 6, p - 5, "class=\"m\"", mark.label);
+      // Curves rise from a low mark and fall below a high one: the name stands on the other side.
+      const bool low = p > (kTop + kHeight - kBottom) / 2;
+      out += text_at(kLeft + 6, low ? p + 14 : p - 5, "class=\"m\"", mark.label);
     }
   }
   return out;
@@ -206,12 +208,14 @@ std::string write_svg(const Chart& chart) {
   for (const Series& series : chart.series) {
     const char* const stroke = series.dashed ? "#666666" : kColours[colour++ % kColours.size()];
     std::string path;
+    double last_x = 0;
     double last_y = 0;
     bool alone = true;
     for (const auto& [px, py] : series.points) {
       if (!x.shows(px) || !y.shows(py)) continue;
       alone = path.empty();
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(px), y.at(py));
+      last_x = x.at(px);
       last_y = y.at(py);
     }
     if (path.empty()) continue;
@@ -220,7 +224,7 @@ std::string write_svg(const Chart& chart) {
         "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\" "
         "stroke-linejoin=\"round\"{}/>\n",
         path, stroke, alone ? 6 : 2.2, series.dashed ? " stroke-dasharray=\"6 4\"" : "");
-    labels.push_back({last_y, series.name, stroke});
+    labels.push_back({last_x, last_y, series.name, stroke});
   }
   return out + marks(chart, x, y) + end_labels(std::move(labels)) + "</svg>\n";
 }
