@@ -20,6 +20,7 @@ void add_serve(CLI::App& app, int& exit_code);
 void add_pull(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 
 /// The one table from error codes to exit codes: 2 wrong input, 3 not found, 4 corrupt, 5
 /// unsupported, 6 out of memory or another resource, 7 the system or the network, 1 anything else.

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   weir::cli::add_pull(app, exit_code);
   weir::cli::add_inspect(app, exit_code);
   weir::cli::add_bench(app, exit_code);
+  weir::cli::add_plan(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
