@@ -39,7 +39,7 @@ Result<plan::Model> from_file(const std::string& path) {
   WEIR_TRY(const auto file, format::open_model_file(path));
   WEIR_TRY(const ModelShape shape, model::read_shape(*file));
   model::ModelOptions options;
-  options.max_rows = LoadOptions{}.prefill_chunk;
+  options.max_rows = LoadOptions{}.engine.schedule.max_rows;
   WEIR_TRY(const model::BytePlan bytes,
            model::Model::plan(*file, shape, options, ceil_div(shape.context, kPageTokens)));
   plan::Model m = from_shape(shape, path);
