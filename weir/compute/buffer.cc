@@ -25,12 +25,12 @@ void* map_aligned(std::size_t bytes) {
   void* const raw = ::mmap(nullptr, taken, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   WEIR_CHECK(raw != MAP_FAILED, kNoMemory);
-  const auto begin = reinterpret_cast<std::uintptr_t>(raw);
-  const std::uintptr_t aligned = round_up<std::uintptr_t>(begin, kHugePage);
-  if (aligned > begin) ::munmap(raw, aligned - begin);
-  const std::uintptr_t end = aligned + bytes;
-  if (begin + taken > end) ::munmap(reinterpret_cast<void*>(end), begin + taken - end);
-  void* const p = reinterpret_cast<void*>(aligned);
+  auto* const begin = static_cast<std::byte*>(raw);
+  const auto address = reinterpret_cast<std::uintptr_t>(raw);
+  const std::size_t before = round_up<std::uintptr_t>(address, kHugePage) - address;
+  std::byte* const p = begin + before;
+  if (before > 0) ::munmap(begin, before);
+  if (before < kHugePage) ::munmap(p + bytes, kHugePage - before);
   ::madvise(p, bytes, MADV_HUGEPAGE);  // A kernel without them serves small pages.
   return p;
 }

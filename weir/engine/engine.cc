@@ -67,7 +67,7 @@ Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {
   }
   const SequenceId id{e.next_id++};
   const TimePoint now = e.clock.now();
-  const auto stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock, id);
+  auto stream = std::make_shared<TokenStream>(std::move(request.on_ready), &e.clock, id);
   auto sequence =
       std::make_unique<Sequence>(request, e.end_tokens, e.decoder->facts().vocabulary, stream, now);
   sched::Request wanted{id,

@@ -22,7 +22,7 @@ Answer::Answer(std::shared_ptr<http::Exchange> exchange, std::shared_ptr<const S
   usage_.prompt_tokens = plan.prompt_tokens;
 }
 
-Status Answer::submit(std::shared_ptr<http::Exchange> exchange,
+Status Answer::submit(const std::shared_ptr<http::Exchange>& exchange,
                       std::shared_ptr<const ServedModel> model, engine::Engine& engine,
                       AnswerPlan plan, std::vector<http::Header> headers, RequestLog& log) {
   auto answer = std::make_shared<Answer>(exchange, std::move(model), plan, std::move(headers), log);

@@ -25,7 +25,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
  public:
   /// Hands all choices to the engine, or none of them. From then on the answer lives until the
   /// exchange is over. `headers` go with the answer.
-  [[nodiscard]] static Status submit(std::shared_ptr<http::Exchange> exchange,
+  [[nodiscard]] static Status submit(const std::shared_ptr<http::Exchange>& exchange,
                                      std::shared_ptr<const ServedModel> model,
                                      engine::Engine& engine, AnswerPlan plan,
                                      std::vector<http::Header> headers, RequestLog& log);

@@ -36,9 +36,9 @@ const Bounds kDelay{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5
 /// 1, 2, 5, 10, ... up to `most`.
 Bounds counts_to(std::uint32_t most) {
   Bounds bounds;
-  for (double power = 1; power <= std::max(most, 1U); power *= 10) {
-    for (const double step : {1.0, 2.0, 5.0}) {
-      if (step * power <= most) bounds.push_back(step * power);
+  for (std::uint64_t power = 1; power <= most; power *= 10) {
+    for (const std::uint64_t step : {1, 2, 5}) {
+      if (step * power <= most) bounds.push_back(static_cast<double>(step * power));
     }
   }
   return bounds;

@@ -46,7 +46,7 @@ Service::Service(ServedModel model, engine::Engine& engine, const sys::Clock& cl
 
 Service::~Service() = default;
 
-void Service::handle(std::shared_ptr<http::Exchange> exchange) {
+void Service::handle(const std::shared_ptr<http::Exchange>& exchange) {
   const http::Request& request = exchange->request();
   const std::string_view method =
       request.method == "HEAD" ? "GET" : std::string_view(request.method);

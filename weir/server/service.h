@@ -51,7 +51,7 @@ class Service {
           ServiceOptions options);
   ~Service();
 
-  void handle(std::shared_ptr<http::Exchange> exchange);
+  void handle(const std::shared_ptr<http::Exchange>& exchange);
   /// From now on not ready; running answers go on.
   void drain() { draining_.store(true); }
 
