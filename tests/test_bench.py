@@ -134,7 +134,8 @@ def test_the_search_finds_a_capacity(echo, tmp_path):
     plots = re.findall("<svg.*?</svg>", page.read_text(), re.DOTALL)
     assert len(plots) == 8
     for plot in plots:
-        assert ElementTree.fromstring(plot).findall(".//path")
+        drawn = ElementTree.fromstring(plot)
+        assert drawn.findall(".//path") or drawn.findall(".//circle")
 
 
 def test_comparing_reads_what_serving_wrote(echo, tmp_path):
@@ -145,6 +146,9 @@ def test_comparing_reads_what_serving_wrote(echo, tmp_path):
             files.append(tmp_path / f"{label}{i}.json")
             bench("serve", server.url, "--quiet", "--label", label, "--requests", 10, "--seed", i, "--json", files[-1])
     table = bench("compare", *files, "--markdown").stdout
+    sweep = tmp_path / "sweep.json"
+    bench("serve", server.url, "--quiet", "--users", "1,2", "--requests", 5, "--json", sweep)
+    assert re.findall(r"^  \d users$", bench("compare", sweep).stdout, re.MULTILINE) == ["  1 users", "  2 users"]
     assert table.startswith("a (3 runs), b (3 runs); intervals of 95 % over runs") and "| b / a |" in table
 
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "weir/cli/bench_commands.h"
@@ -37,9 +39,22 @@ Result<int> compare(const CompareSettings& settings) {
   std::vector<measure::ComparedRun> runs;
   for (const auto& path : settings.files) WEIR_TRY_STATUS(read_runs(path, runs));
   if (runs.empty()) return fail(Code::kInvalidArgument, "there is no run in these files");
-  const auto comparison = measure::compare(runs);
-  WEIR_TRY_STATUS(write_text("-", settings.markdown ? measure::comparison_markdown(comparison)
-                                                    : measure::comparison_table(comparison)));
+  std::vector<std::string> loads;
+  for (const auto& run : runs) {
+    if (std::ranges::find(loads, run.load) == loads.end()) loads.push_back(run.load);
+  }
+  for (const auto& load : loads) {
+    std::vector<measure::ComparedRun> of_load;
+    std::ranges::copy_if(runs, std::back_inserter(of_load),
+                         [&](const auto& run) { return run.load == load; });
+    const auto comparison = measure::compare(of_load);
+    std::string text = settings.markdown ? measure::comparison_markdown(comparison)
+                                         : measure::comparison_table(comparison);
+    if (loads.size() > 1) {
+      text = fmt::format("{}{}\n{}", settings.markdown ? "\n#### " : "\n  ", load, text);
+    }
+    WEIR_TRY_STATUS(write_text("-", text));
+  }
   return 0;
 }
 

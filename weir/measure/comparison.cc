@@ -223,6 +223,13 @@ std::vector<double> numbers_in(const json::object& object, std::string_view name
   return numbers;
 }
 
+std::string load_of(const json::object& object) {
+  const double users = number_in(object, "max_concurrency");
+  const double rate = number_in(object, "request_rate");
+  if (rate > 0) return fmt::format("{:.4g} requests/s", rate);
+  return users > 0 ? fmt::format("{:.0f} users", users) : "all at once";
+}
+
 /// Requests that gave no answer stand as zeros in the arrays.
 void read_latencies(const json::object& object, ComparedRun& run) {
   const auto ttfts = numbers_in(object, "ttfts");
@@ -266,6 +273,7 @@ Result<ComparedRun> read_run(std::string_view text, std::string_view default_lab
   run.label = label != nullptr && label->is_string() && !label->get_string().empty()
                   ? std::string(label->get_string())
                   : std::string(default_label);
+  run.load = load_of(*object);
   run.request_throughput = number_in(*object, "request_throughput");
   run.output_throughput = number_in(*object, "output_throughput");
   run.goodput = number_in(*object, "request_goodput");

@@ -20,6 +20,7 @@ namespace weir::measure {
 /// What a comparison reads of a run's JSON.
 struct ComparedRun {
   std::string label;
+  std::string load;  ///< "8 users" or "2 requests/s": only runs of one load compare.
   double request_throughput = 0;
   double output_throughput = 0;
   double goodput = 0;
@@ -54,7 +55,7 @@ struct Comparison {
   std::vector<ComparedFigure> figures;
 };
 
-/// REQUIRES: at least one run.
+/// REQUIRES: at least one run, all of one load.
 [[nodiscard]] Comparison compare(std::span<const ComparedRun> runs);
 
 [[nodiscard]] std::string comparison_table(const Comparison& comparison);

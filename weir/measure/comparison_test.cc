@@ -65,6 +65,7 @@ TEST(Comparison, EqualServersAreNotToldApart) {
 TEST(Comparison, ReadsWhatTheReportWrites) {
   RunReport report;
   report.facts.label = "ours";
+  report.facts.concurrency = 8;
   RequestRecord record;
   record.outcome = Outcome::kCompleted;
   record.first_token = std::chrono::milliseconds(100);
@@ -76,6 +77,7 @@ TEST(Comparison, ReadsWhatTheReportWrites) {
   const auto read = read_run(json_report(report, true), "file");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->label, "ours");
+  EXPECT_EQ(read->load, "8 users");
   EXPECT_DOUBLE_EQ(read->request_throughput, 0.5);
   ASSERT_EQ(read->ttft_ms.size(), 1U) << "what was never sent has no latency";
   EXPECT_DOUBLE_EQ(read->ttft_ms[0], 100);
