@@ -51,13 +51,12 @@ Result<BatchCost> cost_of(const Arguments& a, Answer& out) {
   const Bandwidth bandwidth = step.device.bandwidth * step.devices;
   const OpRate rate = peak(step.device, step.weights) * (step.devices * step.efficiency);
   out.step("weights_read", "weights read a step",
-           fmt::format("{} / {}", show(weights), show(bandwidth)), weights / bandwidth,
-           "B4: W / BW_mem");
+           fmt::format("{} / {}", show(weights), show(bandwidth)), weights / bandwidth, "roofline");
   out.step("kv_read", "KV read for one sequence", fmt::format("{} / {}", show(kv), show(bandwidth)),
            kv / bandwidth, "roofline");
   out.step("ops_each", "operations of one row",
            fmt::format("2 x {} / {}", show(count(step.model.active, "")), show(rate)),
-           ops_per_token(step.model) / rate, "B4: 2 P / P_peak");
+           ops_per_token(step.model) / rate, "roofline");
   const double bound = compute_bound_batch(weights, bandwidth, ops_per_token(step.model), rate);
   out.step("compute_bound", "decode turns compute-bound at", "(W / BW) x peak / (2 P)",
            count(std::ceil(bound), "rows"), "roofline");
@@ -78,17 +77,17 @@ void add_lengths(const std::vector<double>& lengths, Seconds step, Answer& out) 
   const double average = mean(lengths);
   out.step("waste", "slots idle in a static batch",
            fmt::format("1 - {} / {}", show_number(average), show_number(most)),
-           share(padding_waste(lengths)), "B3: 1 - mean / max");
+           share(padding_waste(lengths)), "Orca 2022");
   out.step("static_time", "static: all end after",
-           fmt::format("{} x {}", show_number(most), show(step)), step * most, "B1");
+           fmt::format("{} x {}", show_number(most), show(step)), step * most, "static batching");
   out.step("continuous_mean", "continuous: end after, on average",
-           fmt::format("{} x {}", show_number(average), show(step)), step * average, "B3");
+           fmt::format("{} x {}", show_number(average), show(step)), step * average, "Orca 2022");
   double squares = 0;
   for (double length : lengths) squares += (length - average) * (length - average);
   const double cv = std::sqrt(squares / static_cast<double>(lengths.size())) / average;
   out.step("length_cv", "variation of the lengths", "standard deviation / mean", ratio(cv), "");
   out.step("continuous_gain", "slots used better by continuous batching", "max / mean",
-           factor(most / average), "O4");
+           factor(most / average), "Orca 2022");
   out.note(
       fmt::format("The chapter prints the gain as 1 + CV^2 / 2 = {:.2f}; its own table follows 1 / "
                   "(1 - waste), which is used here.",
@@ -112,15 +111,15 @@ void add_arrivals(const BatchCost& cost, Rate arrivals, double best, Answer& out
   const double stable = std::max(1.0, batch_for_utilisation(cost, arrivals, 1));
   const double calm = std::max(1.0, batch_for_utilisation(cost, arrivals, 0.75));
   out.step("stable_batch", "smallest batch that keeps up", "lambda T_fixed / (1 - lambda T_var)",
-           count(stable, "items"), "appendix: stability");
+           count(stable, "items"), "rho below 1");
   out.step("calm_batch", "batch for a utilisation of 75 %",
-           "lambda T_fixed / (0.75 - lambda T_var)", count(calm, "items"), "appendix: stability");
+           "lambda T_fixed / (0.75 - lambda T_var)", count(calm, "items"), "rho below 1");
   if (best >= 1) {
     const Seconds window =
         in_seconds(seconds(policy::batch_window(best, arrivals.value, std::chrono::hours(1))));
     out.step("window", "time to gather the chosen batch",
              fmt::format("{} / {}", best, show(rate(arrivals, ""))), window,
-             "B5: min(T_max, B / lambda)");
+             "policy/adaptive_batch.h");
   }
   Table table{.title = "Served in batches of B",
               .columns = {"B", "T(B)", "rate", "utilisation", "gather", "wait", "mean time", "P99"},
@@ -202,11 +201,11 @@ Result<Answer> ask_batch(const Arguments& a) {
   }
   WEIR_TRY(const BatchCost cost, cost_of(a, out));
   const double most = a.number("most");
-  out.step("fixed", "fixed cost of a batch", "", cost.fixed, "B: T_fixed");
-  out.step("each", "cost of one more item", "", cost.each, "B: T_var");
+  out.step("fixed", "fixed cost of a batch", "", cost.fixed, "linear batch cost");
+  out.step("each", "cost of one more item", "", cost.each, "linear batch cost");
   if (cost.hidden.value > 0) {
     out.step("hidden", "operations of one more, hidden until they exceed the fixed cost", "",
-             cost.hidden, "B4: T = max(W / BW, 2 B P / peak)");
+             cost.hidden, "roofline");
   }
   const bool roofline = cost.hidden.value > 0;
   out.headline =
@@ -216,7 +215,7 @@ Result<Answer> ask_batch(const Arguments& a) {
                   show(cost.each));
   if ((cost.each + cost.hidden).value > 0) {
     out.step("knee", "knee", roofline ? "T_fixed / (KV + operations of one)" : "T_fixed / T_var",
-             count(knee(cost), "items"), "B");
+             count(knee(cost), "items"), "linear batch cost");
     out.headline +=
         fmt::format(" The knee is at B = {}: past it throughput grows slower than waiting.",
                     show_number(knee(cost)));
@@ -226,13 +225,13 @@ Result<Answer> ask_batch(const Arguments& a) {
     best = largest_within(cost, a.seconds("slo"), most);
     out.step("largest", "largest batch within the SLO",
              fmt::format("({} - T_fixed) / T_var", show(a.seconds("slo"))), count(best, "items"),
-             "B");
+             "linear batch cost");
     if (best < 1) {
       out.headline += fmt::format(" The SLO of {} is out of reach: one item alone takes {}.",
                                   show(a.seconds("slo")), show(batch_time(cost, 1)));
     } else {
       out.step("rate_there", "throughput there", "B / T(B)", rate(batch_rate(cost, best), "items"),
-               "B: X(B)");
+               "linear batch cost");
       out.headline +=
           fmt::format(" Within {} the largest batch is {}, at {}.", show(a.seconds("slo")),
                       show_number(best), show(rate(batch_rate(cost, best), "items")));

@@ -13,20 +13,21 @@ void add_prefix(const Arguments& a, Answer& out) {
   const Bytes token = kv_per_token(m, precision(a.word("kv")));
   const Bytes apart = token * ((shared + own) * users);
   const Bytes together = token * (shared + own * users);
-  out.step("kv_per_token", "KV of one token", kv_formula(m, precision(a.word("kv"))), token, "C");
+  out.step("kv_per_token", "KV of one token", kv_formula(m, precision(a.word("kv"))), token,
+           "memory budget");
   out.step("apart", "KV without sharing",
            fmt::format("({} + {}) x {} x {}", shared, own, show_number(users), show(token)), apart,
-           "C2");
+           "shared prefix");
   out.step("together", "KV with the prefix kept once",
            fmt::format("({} + {} x {}) x {}", shared, own, show_number(users), show(token)),
-           together, "C2");
+           together, "shared prefix");
   out.step("saved", "saved", fmt::format("1 - {} / {}", show(together), show(apart)),
-           share(1 - together / apart), "C2");
-  out.step("times", "sequences in the same memory", "", factor(apart / together), "C2");
+           share(1 - together / apart), "shared prefix");
+  out.step("times", "sequences in the same memory", "", factor(apart / together), "shared prefix");
   const double hit = a.number("hit");
   out.step("prefill_saved", "prefill tokens saved",
            fmt::format("{} x {} / ({} + {})", hit, shared, shared, own),
-           share(hit * shared / (shared + own)), "C2");
+           share(hit * shared / (shared + own)), "shared prefix");
   out.headline = fmt::format(
       "Keeping a prefix of {} tokens once takes {} instead of {} for {} users ({} less) and saves "
       "{} of prefill.",
@@ -51,9 +52,9 @@ void add_turns(const Arguments& a, Answer& out) {
   const double turns = a.number("turns");
   const Seconds rebuild = a.seconds("rebuild");
   out.step("rebuilds", "rebuilds in a conversation without affinity", fmt::format("{} - 1", turns),
-           count(turns - 1, "rebuilds"), "C7, I3");
+           count(turns - 1, "rebuilds"), "sessions without affinity");
   out.step("rebuild_time", "time lost to them", fmt::format("{} x {}", turns - 1, show(rebuild)),
-           rebuild * (turns - 1), "C7, I3");
+           rebuild * (turns - 1), "sessions without affinity");
 }
 
 /// Answers that need no model: exact and semantic hits, and hits at the edge.
@@ -62,12 +63,15 @@ void add_answers(const Arguments& a, Answer& out) {
   const Seconds lookup = a.seconds("lookup"), model_time = a.seconds("model-time");
   const Seconds mean_time = lookup + model_time * (1 - hit);
   out.step("mean_time", "mean time of an answer",
-           fmt::format("{} + (1 - {}) x {}", show(lookup), hit, show(model_time)), mean_time, "A5");
-  out.step("mean_speedup", "faster on average", "", factor(model_time / mean_time), "A5");
-  out.step("load_left", "requests that still reach a model", "1 - hit rate", share(1 - hit), "M2");
+           fmt::format("{} + (1 - {}) x {}", show(lookup), hit, show(model_time)), mean_time,
+           "cache in front of a model");
+  out.step("mean_speedup", "faster on average", "", factor(model_time / mean_time),
+           "cache in front of a model");
+  out.step("load_left", "requests that still reach a model", "1 - hit rate", share(1 - hit),
+           "edge cache");
   out.step("break_even_hit", "hit rate below which looking up costs time",
            fmt::format("{} / {}", show(lookup), show(model_time)),
-           share(std::min(1.0, lookup / model_time)), "A5");
+           share(std::min(1.0, lookup / model_time)), "cache in front of a model");
   Table table{.title = "Hit rates that were seen (bands, not promises)",
               .columns = {"work", "answers found at the edge", "prefix found", "prefill saved"},
               .rows = {}};

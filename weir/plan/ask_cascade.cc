@@ -59,17 +59,17 @@ Result<Answer> ask_cascade(const Arguments& a) {
   // Given, or what the last stage takes for one of its own.
   const Seconds each = a.has("each") ? a.seconds("each") : last.time / last.in;
   const Seconds alone = each * stages.front().in;
-  out.step("sum", "through the cascade", "sum of the stages", sum, "N4");
+  out.step("sum", "through the cascade", "sum of the stages", sum, "cascade");
   out.step("alone", fmt::format("{} on every candidate", last.name),
-           fmt::format("{} x {}", show_number(stages.front().in), show(each)), alone, "N4");
+           fmt::format("{} x {}", show_number(stages.front().in), show(each)), alone, "cascade");
   out.step("times", "the cascade is cheaper by", fmt::format("{} / {}", show(alone), show(sum)),
-           factor(alone / sum), "N4");
+           factor(alone / sum), "cascade");
   out.step("fewer", fmt::format("fewer candidates reach {}", last.name),
            fmt::format("{} / {}", show_number(stages.front().in), show_number(last.in)),
-           factor(stages.front().in / last.in), "N4");
+           factor(stages.front().in / last.in), "cascade");
   out.step("slack", "left of the deadline",
            fmt::format("{} - {}", show(a.seconds("deadline")), show(sum)),
-           a.seconds("deadline") - sum, "N4: deadlines in every sub-request");
+           a.seconds("deadline") - sum, "deadline in every sub-request");
   chart.marks.push_back({"deadline", a.number("deadline") * 1e3, true});
   if (a.has("easy")) {
     // A6: a small model for easy requests, the large one for the rest.
@@ -77,7 +77,7 @@ Result<Answer> ask_cascade(const Arguments& a) {
     const double small = a.number("small-cost");
     const double cost = easy * small + (1 - easy) + easy * wrong;
     out.step("router_cost", "cost with a difficulty router, of the large model alone",
-             "easy x small + hard + easy x misrouted again", share(cost), "A6");
+             "easy x small + hard + easy x misrouted again", share(cost), "difficulty router");
   }
   out.headline =
       fmt::format("{} candidates become {} in {}: {} on all of them would take {} ({} as much).",

@@ -18,6 +18,18 @@ Result<Cost> cost_of(const Arguments& a, Answer& out) {
   Cost c;
   c.life = a.seconds("life");
   c.train = a.dollars("train");
+  if (a.has("train-hours")) {
+    if (a.given("train")) return contradiction("give either --train or --train-hours", "train");
+    const Price hourly =
+        a.has("train-price") ? a.price("train-price") : a.registry().prices.training_device;
+    const double tries = 1 + a.number("train-overhead");
+    c.train = hourly * (hours(a.number("train-hours")) * tries);
+    out.step(
+        "train", "training",
+        fmt::format("{} device hours x {} x (1 + {} for what failed)",
+                    show_number(a.number("train-hours")), show(hourly), show_number(tries - 1)),
+        c.train, "registry prices");
+  }
   if (a.has("users") != a.has("per-user"))
     return contradiction("--users and --per-user go together",
                          a.has("users") ? "per-user" : "users");
@@ -28,7 +40,7 @@ Result<Cost> cost_of(const Arguments& a, Answer& out) {
     out.step("requests", "requests",
              fmt::format("{} users x {} a day", show(count(a.number("users"), "")),
                          show_number(a.number("per-user") * 86400)),
-             rate(c.requests, "requests"), "O1");
+             rate(c.requests, "requests"), "C_train + C_serve T Q");
   if (a.has("per-million") == a.has("per-request"))
     return contradiction("give either --per-request or --per-million", "per-request");
   c.each = a.has("per-request") ? a.dollars("per-request") : a.dollars("per-million") / 1e6;
@@ -43,11 +55,47 @@ void add_devices(const Arguments& a, Answer& out) {
   const Dollars million = cost_per_million(hourly, n, tokens);
   out.step("per_million", "a million tokens",
            fmt::format("{} x {} / {}", n, show(hourly), show(rate(tokens, "tokens"))), million,
-           "O1");
-  out.step("per_thousand", "a thousand tokens", "/ 1000", million / 1000, "O1");
+           "C_train + C_serve T Q");
+  out.step("per_thousand", "a thousand tokens", "/ 1000", million / 1000, "C_train + C_serve T Q");
+  const Dollars sent =
+      a.registry().prices.egress_per_gb * (a.bytes("reply-bytes") * 1e6 / gigabytes(1));
+  out.step("egress", "sending a million tokens",
+           fmt::format("10^6 x {} x {} a GB", show(a.bytes("reply-bytes")),
+                       show(a.registry().prices.egress_per_gb)),
+           sent, "registry prices");
   out.step("per_million_used",
            fmt::format("a million tokens at {} busy", show(share(a.number("utilisation")))),
            "/ utilisation", million / a.number("utilisation"), "every idle per cent is money");
+}
+
+/// A device bought and run against the same device rented.
+void add_owning(const Arguments& a, Answer& out) {
+  const Device& d = a.device("device");
+  const Seconds life = a.seconds("hardware-life");
+  const Dollars kwh = a.registry().prices.electricity_per_kwh;
+  const Price power = dollars_per_hour(d.power_watts / 1000 * kwh.value);
+  out.step("power_price", "electricity of one device",
+           fmt::format("{} W x {} a kWh", show_number(d.power_watts), show(kwh)), power,
+           "registry prices");
+  if (d.purchase.value <= 0) {
+    out.note(fmt::format("The registry has no purchase price of {}.", d.title));
+    return;
+  }
+  const Price own = d.purchase / life + power;
+  out.step("own_price", "a device of one's own",
+           fmt::format("{} / {} + electricity", show(d.purchase), show(life)), own,
+           "straight-line");
+  const Price rent = a.has("hourly") ? a.price("hourly") : d.hourly;
+  if (rent.value <= 0) {
+    out.note("Give --hourly to compare owning with renting.");
+    return;
+  }
+  out.step("rent_price", "the same device rented", a.has("hourly") ? "given" : "registry", rent,
+           "registry prices");
+  // Rented only while busy, owned all the time.
+  out.step("own_break_even", "busier than this, owning is cheaper",
+           fmt::format("{} / {}", show(own), show(rent)), share(std::min(1.0, own / rent)),
+           "own / rent");
 }
 
 /// Which figure moves the result most.
@@ -119,6 +167,7 @@ Result<Answer> ask_cost(const Arguments& a) {
   Answer out;
   out.question = "cost";
   if (a.has("tokens")) add_devices(a, out);
+  if (a.has("device")) add_owning(a, out);
   const bool life = a.has("rate") || a.has("users") || a.has("per-user") || a.has("per-request") ||
                     a.has("per-million");
   if (!life && !a.has("tokens"))
@@ -145,22 +194,24 @@ Result<Answer> ask_cost(const Arguments& a) {
   const Dollars serving = c.serving(c.life);
   out.step("requests_life", "requests over the life",
            fmt::format("{} x {}", show(rate(c.requests, "")), show(c.life)),
-           count(c.requests * c.life, "requests"), "O1");
+           count(c.requests * c.life, "requests"), "C_train + C_serve T Q");
   out.step("serving_year", "serving, a year", fmt::format("{} x requests a year", show(c.each)),
-           year, "O1");
-  out.step("serving_life", "serving, the whole life", "C_serve T Q", serving, "O1");
+           year, "C_train + C_serve T Q");
+  out.step("serving_life", "serving, the whole life", "C_serve T Q", serving,
+           "C_train + C_serve T Q");
   out.step("total", "all of it", "C_train + C_serve T Q",
-           lifetime_cost(c.train, c.each, c.requests, c.life), "O1");
+           lifetime_cost(c.train, c.each, c.requests, c.life), "C_train + C_serve T Q");
   if (c.train.value > 0) {
     out.step("ratio", "serving over training", fmt::format("{} / {}", show(serving), show(c.train)),
-             factor(serving / c.train), "O1");
+             factor(serving / c.train), "C_train + C_serve T Q");
     out.step("ratio_year", "serving of one year over training",
-             fmt::format("{} / {}", show(year), show(c.train)), factor(year / c.train), "O1");
+             fmt::format("{} / {}", show(year), show(c.train)), factor(year / c.train),
+             "C_train + C_serve T Q");
     const Seconds when = crossover(c.train, c.each, c.requests);
     out.step("crossover", "serving has cost as much as training after", "C_train / (C_serve Q)",
-             when, "O1");
+             when, "C_train + C_serve T Q");
     out.step("crossover_months", "in months", "a twelfth of a year each",
-             ratio(when / days(365.0 / 12)), "O1");
+             ratio(when / days(365.0 / 12)), "C_train + C_serve T Q");
     out.headline =
         fmt::format("Serving costs {} a year, {} the training: it overtakes it after {}.",
                     show(year), show(factor(year / c.train)), show(when));
@@ -169,7 +220,8 @@ Result<Answer> ask_cost(const Arguments& a) {
     out.headline = fmt::format("Serving costs {} a year.", show(year));
     add_crossover_chart(c, years(1), out);
   }
-  out.step("ten_per_cent", "10 % off a request saves, a year", "", year * 0.1, "O1");
+  out.step("ten_per_cent", "10 % off a request saves, a year", "", year * 0.1,
+           "C_train + C_serve T Q");
   add_sensitivity(c, out);
   add_curves(out);
   return out;
@@ -199,6 +251,22 @@ Question cost_question() {
            bounded(amount("hourly", Unit::kPrice, "",
                           "Price of one device (default: the registry's inference price)"),
                    1e-9, 1e3),
+           device("device", "", "A device, to compare owning with renting"),
+           bounded(
+               amount("hardware-life", Unit::kSeconds, "3years", "How long an owned device serves"),
+               86400, 3.2e9),
+           bounded(amount("reply-bytes", Unit::kBytes, "200B",
+                          "Bytes sent for one token, its frame included"),
+                   1, 1e9),
+           bounded(amount("train-hours", Unit::kCount, "",
+                          "Device hours of training, instead of --train"),
+                   1e-3, 1e12),
+           bounded(amount("train-price", Unit::kPrice, "",
+                          "Price of a training device (default: the registry's)"),
+                   1e-9, 1e3),
+           bounded(amount("train-overhead", Unit::kFactor, "3",
+                          "Runs that failed, over the one that counts"),
+                   0, 1000),
            bounded(amount("utilisation", Unit::kFraction, "0.7", "How busy they are"), 0.01, 1)},
       .examples = {"cost --train '$2M' --users 1M --per-user 50/day --per-request '$0.001'",
                    "cost --train '$12000' --rate 10000 --per-million '$10' --life 730days",

@@ -17,19 +17,23 @@ void add_move(Bytes state, const Arguments& a, Answer& out) {
   const auto move = [&](Bytes b) { return wire.latency + b / wire.bandwidth; };
   out.step("handoff", "moving it whole",
            fmt::format("{} + {} / {}", show(wire.latency), show(state), show(wire.bandwidth)),
-           move(state), "H: L_net + S_KV / B_net");
+           move(state), "L_net + S_KV / B_net");
   out.step("shard_state", fmt::format("a device's part of {}", shards),
-           fmt::format("{} / {}", show(state), shards), state / shards, "G1: KV split by head");
+           fmt::format("{} / {}", show(state), shards), state / shards, "KV split by head");
   out.step(
       "shard_handoff", "moving the parts side by side",
       fmt::format("{} + {} / {}", show(wire.latency), show(state / shards), show(wire.bandwidth)),
-      move(state / shards), "H");
+      move(state / shards), "DistServe 2024");
   if (a.has("rebuild")) {
     const Seconds rebuild = a.seconds("rebuild");
-    out.step("rebuild", "prefilling again instead", "given", rebuild, "C8");
+    out.step("rebuild", "prefilling again instead", "given", rebuild, "given");
+    // Part is moved while the rest is made again: both end together.
+    const Seconds both = 1 / (1 / rebuild + 1 / move(state));
+    out.step("hybrid", "moving a part while the rest is made again", "1 / (1 / move + 1 / rebuild)",
+             both, "hybrid");
     out.step("move_gain", "moving is faster by",
              fmt::format("{} / {}", show(rebuild), show(move(state))),
-             factor(rebuild / move(state)), "C8: transfer if bytes / bandwidth < prefill");
+             factor(rebuild / move(state)), "move when faster than prefill");
   }
 }
 
@@ -54,7 +58,7 @@ void add_goodput(const Arguments& a, Bytes state, Answer& out) {
   out.step("together", "goodput, chunked prefill on every replica",
            fmt::format("largest rate with TTFT <= {} and TPOT <= {}", show(slo.first),
                        show(slo.between)),
-           rate(together, "requests"), "B4, H");
+           rate(together, "requests"), "Sarathi-Serve 2024");
   Table table{.title = fmt::format("{} replicas shared out", replicas),
               .columns = {"prefill", "decode", "goodput", "against together"},
               .rows = {}};
@@ -77,8 +81,9 @@ void add_goodput(const Arguments& a, Bytes state, Answer& out) {
   }
   out.step("apart",
            fmt::format("goodput, {} prefill and {} decode", best_prefill, replicas - best_prefill),
-           "the best split", rate(best, "requests"), "H: DistServe");
-  out.step("prefill_pool", "replicas for prefill", "", count(best_prefill, "replicas"), "H");
+           "the best split", rate(best, "requests"), "DistServe 2024");
+  out.step("prefill_pool", "replicas for prefill", "", count(best_prefill, "replicas"),
+           "DistServe 2024");
   out.tables.push_back(std::move(table));
   out.charts.push_back(std::move(chart));
   constexpr double kWorth = 1.05;  // Two pools are more to run; less than this is not worth it.
@@ -122,7 +127,7 @@ Result<Answer> ask_disagg(const Arguments& a) {
     out.step("state", "state to move",
              fmt::format("{} x {}", show(count(a.number("prompt"), "tokens")),
                          show(kv_per_token(m, precision(a.word("kv"))))),
-             state, "C: M_KV");
+             state, "PagedAttention 2023");
   }
   add_move(state, a, out);
   if (a.has("model")) {

@@ -65,13 +65,14 @@ void explain_sizes(const Fit& f, Answer& out) {
     out.step("weights", "weights",
              fmt::format("{} parameters x {} bits / 8", show(count(f.model.parameters, "")),
                          f.weights_in.bits),
-             f.weights, "C");
-    out.step("overhead", "activations and overhead", "given", f.overhead, "C");
+             f.weights, "memory budget");
+    out.step("overhead", "activations and overhead", "given", f.overhead, "memory budget");
     out.step("kv_per_token", "KV of one token", kv_formula(f.model, f.kv_in), f.kv_token,
-             "C: 2 N H d bytes");
+             "PagedAttention 2023");
   }
   out.step("kv_per_sequence", fmt::format("KV of {} tokens", show(count(f.context, ""))),
-           fmt::format("whole pages of {} tokens", f.page_tokens), f.kv_sequence, "C1");
+           fmt::format("whole pages of {} tokens", f.page_tokens), f.kv_sequence,
+           "PagedAttention 2023");
   out.step("one_sequence", "weights and one sequence", "weights + overhead + KV",
            f.weights + f.overhead + f.kv_sequence, "");
   out.step("kv_equals_weights", "context whose KV weighs as much as the weights",
@@ -88,9 +89,9 @@ std::string explain_pool(const Fit& f, const Arguments& a, Answer& out) {
   out.step("pool", "KV pool",
            fmt::format("{} x ({} - {} - {})", f.fraction, show(f.total), show(f.weights),
                        show(f.overhead)),
-           pool, "C: pool");
+           pool, "memory budget");
   out.step("max_batch", "sequences of that length at once", "floor(pool / KV of a sequence)",
-           count(batch, "sequences"), "O2");
+           count(batch, "sequences"), "memory budget");
   out.step("longest", "longest single sequence", "pool / KV of one token",
            count(std::floor(pool / f.kv_token), "tokens"), "KV wall");
   const Bytes each = f.total / f.devices;
@@ -98,7 +99,7 @@ std::string explain_pool(const Fit& f, const Arguments& a, Answer& out) {
   out.step(
       "min_devices", "devices that the weights alone need",
       fmt::format("ceil({} / ({} x {}))", show(f.weights + f.overhead), f.fraction, show(each)),
-      count(least, "devices"), "G: minimum degree");
+      count(least, "devices"), "memory budget");
 
   if (!a.has("memory") &&
       memory_of(a.device("device"), true) != memory_of(a.device("device"), false)) {
@@ -158,9 +159,15 @@ void add_chart(const Fit& f, Answer& out) {
               .series = {},
               .marks = {}};
   const double top = f.total.value > 0 ? 1.6 * f.total.value : 0;
-  for (double batch : {1.0, 4.0, 16.0, 64.0}) {
-    Series line{.name = batch == 1 ? "1 sequence" : fmt::format("{} sequences", batch),
-                .points = {}};
+  // Around what fits at the full context, so that the wall is in the picture.
+  const double fits =
+      f.total.value > 0 ? sequences_in(f.pool(f.total, f.fraction), f.kv_sequence) : 16;
+  std::vector<double> batches = {1};
+  for (double batch : {std::ceil(fits / 4), fits, 2 * fits, 8 * fits}) {
+    if (batch > batches.back()) batches.push_back(batch);
+  }
+  for (double batch : batches) {
+    Series line{.name = show(count(batch, "sequences")), .points = {}};
     const double first = std::min(256.0, f.context);
     constexpr int kSteps = 96;
     for (int i = 0; i <= kSteps; ++i) {
@@ -182,11 +189,11 @@ void add_chart(const Fit& f, Answer& out) {
 void add_layout(const Fit& f, double mean_tokens, Answer& out) {
   const double waste = contiguous_waste(mean_tokens, f.context);
   out.step("contiguous_waste", "waste of one block per sequence",
-           fmt::format("1 - {} / {}", mean_tokens, f.context), share(waste), "C1");
+           fmt::format("1 - {} / {}", mean_tokens, f.context), share(waste), "PagedAttention 2023");
   const double paged = mean_tokens / (std::ceil(mean_tokens / f.page_tokens) * f.page_tokens);
   out.step("paged_use", "use of paged KV",
            fmt::format("{} tokens in whole pages of {}", mean_tokens, f.page_tokens), share(paged),
-           "C1");
+           "PagedAttention 2023");
 }
 
 void add_tiers(const Fit& f, const Registry& registry, Answer& out) {

@@ -33,10 +33,10 @@ void add_pools(const std::vector<Pool>& pools, Rate arrivals, Answer& out) {
   double replicas = 0, capacity = 0;
   for (const Pool& p : pools) replicas += p.replicas, capacity += p.replicas * p.each;
   out.step("fleet_capacity", "the fleet can serve", "sum of replicas x rate",
-           rate(per_second(capacity), ""), "I1");
+           rate(per_second(capacity), ""), "weighted routing");
   out.step("fleet_utilisation", "utilisation when dealt out by capacity",
            fmt::format("{} / {}", show_number(arrivals.value), show_number(capacity)),
-           share(arrivals.value / capacity), "I1: Pr ~ w");
+           share(arrivals.value / capacity), "weighted routing");
   Table table{.title = "Unequal replicas",
               .columns = {"replicas", "each serves", "weight", "weighted load", "weighted use",
                           "even load", "even use"},
@@ -52,7 +52,7 @@ void add_pools(const std::vector<Pool>& pools, Rate arrivals, Answer& out) {
                           share(even / p.each)});
   }
   out.step("even_worst", "busiest replica when dealt out evenly", "rate / replicas / its own rate",
-           share(worst), "I1");
+           share(worst), "weighted routing");
   out.tables.push_back(std::move(table));
 }
 
@@ -128,10 +128,10 @@ Result<Answer> ask_fleet(const Arguments& a) {
   n.by_slo = std::ceil(inside / batch * (1 - 1e-12));
   out.step("by_throughput", "replicas by throughput",
            fmt::format("ceil({} / {})", show_number(arrivals.value), show_number(one.value)),
-           count(n.by_throughput, "replicas"), "O3");
+           count(n.by_throughput, "replicas"), "throughput");
   out.step("by_slo", "replicas by SLO",
            fmt::format("ceil({} / {})", show_number(inside), show_number(batch)),
-           count(n.by_slo, "replicas"), "O3: slots for all in flight");
+           count(n.by_slo, "replicas"), "Little: a slot for each");
   const double utilisation = a.number("utilisation");
   const double by_headroom = std::ceil(arrivals / (one * utilisation) * (1 - 1e-12));
   out.step("by_headroom", fmt::format("replicas at {} busy", show(share(utilisation))),
@@ -154,7 +154,7 @@ Result<Answer> ask_fleet(const Arguments& a) {
   }
   const double wanted = std::max({n.by_slo, n.by_throughput, n.by_wait});
   out.step("replicas", "replicas, the largest of throughput, SLO and wait", "",
-           count(wanted, "replicas"), "L1: take the maximum");
+           count(wanted, "replicas"), "largest of all signals");
   const double load = arrivals / (one * n.by_slo);
   out.step("utilisation", "utilisation of the fleet sized by SLO",
            fmt::format("{} / ({} x {})", show_number(arrivals.value), show_number(n.by_slo),
@@ -168,7 +168,7 @@ Result<Answer> ask_fleet(const Arguments& a) {
   const double reserve = a.number("reserve");
   out.step("with_reserve", "with reserve for failures",
            fmt::format("{} + {}", show_number(wanted), reserve),
-           count(wanted + reserve, "replicas"), "L2: N+1");
+           count(wanted + reserve, "replicas"), "N+1");
   out.headline = fmt::format(
       "{} by throughput, {} by SLO (then {} busy): plan {}.",
       show(count(n.by_throughput, "replicas")), show_number(n.by_slo), show(share(load)),

@@ -54,7 +54,7 @@ Result<Times> token_times(const Arguments& a, Answer& out) {
       "decode_step", "one decode step",
       fmt::format("max(W / BW, 2 B P / peak) + KV of {} x {} tokens / BW + {} layers x {}",
                   show_number(batch), show_number(context), m.layers, show(step.device.dispatch)),
-      decode, "B4, roofline");
+      decode, "roofline");
   const double chunk_target = a.number("tbt");
   const policy::StepCost cost({active_weight_bytes(m, step.weights).value, ops_per_token(m).value,
                                kv_per_token(m, step.kv).value},
@@ -67,7 +67,7 @@ Result<Times> token_times(const Arguments& a, Answer& out) {
            fmt::format("prefill chunk beside {} decodes so that a step takes at most {}",
                        show_number(batch), show(Seconds{chunk_target})),
            "largest C with T_step(B_dec + C) <= target",
-           count(std::max(0.0, rows - batch), "tokens"), "B4: Sarathi-Serve");
+           count(std::max(0.0, rows - batch), "tokens"), "Sarathi-Serve 2024");
   return Times{prefill + decode, decode};
 }
 
@@ -80,9 +80,9 @@ Result<Answer> ask_latency(const Arguments& a) {
     const Seconds frame = a.seconds("frame");
     Seconds longest{};
     for (const auto& [name, time] : a.pairs("stream")) longest = std::max(longest, Seconds{time});
-    out.step("stream_total", "through the whole pipeline", "sum of the parts", sum, "B7");
+    out.step("stream_total", "through the whole pipeline", "sum of the parts", sum, "frame budget");
     out.step("stream_left", "left of the budget", fmt::format("{} - {}", show(budget), show(sum)),
-             budget - sum, "B7");
+             budget - sum, "frame budget");
     out.step("stream_depth", "frames under way at once",
              fmt::format("ceil({} / {})", show(sum), show(frame)),
              count(std::ceil(sum / frame * (1 - 1e-12)), "frames"), "pipeline depth");
@@ -111,32 +111,34 @@ Result<Answer> ask_latency(const Arguments& a) {
              fmt::format("{} x {}", show(rate(a.rate("prefill-rate"), "tokens")),
                          show(a.seconds("tbt"))),
              count(std::floor(a.rate("prefill-rate") * a.seconds("tbt") * (1 + 1e-12)), "tokens"),
-             "B4: Sarathi-Serve");
+             "Sarathi-Serve 2024");
   }
   const double tokens = a.number("output");
   const double thinking = a.has("thinking") ? a.number("thinking") : 0;
   const Seconds answer = t.first + t.each * (tokens - 1);
-  out.step("ttft", "first token", "prefill and one decode step", t.first, "A3");
-  out.step("tpot", "each further token", "", t.each, "A3");
+  out.step("ttft", "first token", "prefill and one decode step", t.first, "request path");
+  out.step("tpot", "each further token", "", t.each, "request path");
   out.step("answer", fmt::format("an answer of {} tokens", show_number(tokens)),
            fmt::format("{} + ({} - 1) x {}", show(t.first), show_number(tokens), show(t.each)),
-           answer, "A3: TTFT + (N - 1) TPOT");
+           answer, "TTFT + (N - 1) TPOT");
   Seconds total = answer;
   if (thinking > 0) {
     out.step("thinking", fmt::format("{} tokens of thinking first", show_number(thinking)),
-             fmt::format("{} x {}", show_number(thinking), show(t.each)), t.each * thinking, "A7");
+             fmt::format("{} x {}", show_number(thinking), show(t.each)), t.each * thinking,
+             "test-time compute");
     total += t.each * thinking;
   }
   Seconds tax{};
   if (a.has("tax")) {
     tax = add_path(a.pairs("tax"), "Serving tax", out);
     total += tax;
-    out.step("tax", "serving tax", "network + serialisation + coordination + queue", tax, "A3");
+    out.step("tax", "serving tax", "network + serialisation + coordination + queue", tax,
+             "request path");
     out.step("tax_share", "of the total", fmt::format("{} / {}", show(tax), show(total)),
-             share(tax / total), "A3: 10 to 30 % is usual");
+             share(tax / total), "10 to 30 % is usual");
   }
   out.step("total", "in all", "T_compute + T_network + T_serialisation + T_coordination + T_queue",
-           total, "A3");
+           total, "request path");
   out.headline = fmt::format(
       "First token of the answer after {}, then one every {}: {} for {} tokens.",
       show(t.first + t.each * thinking + tax), show(t.each), show(total), show_number(tokens));
@@ -158,7 +160,7 @@ Result<Answer> ask_latency(const Arguments& a) {
     const double room = ((a.seconds("slo") - tax - t.first) / t.each) + 1;
     out.step("tokens_in_slo", "tokens that fit the SLO", "(SLO - tax - TTFT) / TPOT + 1",
              count(std::max(0.0, std::floor(room * (1 + 1e-12))), "tokens"),
-             "A7: budget of thinking and answer");
+             "budget of thinking and answer");
   }
   out.charts.push_back(std::move(chart));
   return out;

@@ -58,9 +58,9 @@ void add_rotation(const std::vector<double>& values, Answer& out) {
   const auto top = [](const std::vector<double>& v) {
     return std::abs(*std::ranges::max_element(v, {}, [](double x) { return std::abs(x); }));
   };
-  out.step("outlier_before", "largest value before", "", ratio(top(values)), "F4");
+  out.step("outlier_before", "largest value before", "", ratio(top(values)), "QuaRot 2024");
   out.step("outlier_after", "largest value after", "x H / sqrt(n)", ratio(top(rotated)),
-           "F4: QuaRot");
+           "QuaRot 2024");
   out.tables.push_back(std::move(table));
 }
 
@@ -71,18 +71,22 @@ Result<Answer> ask_quantize(const Arguments& a) {
   const Outcome base = outcome_of(kWays[0], a);
   out.step("weights_each", "FP16 weights on each device",
            fmt::format("{} x 2 B / {}", show(count(m.parameters, "")), a.number("devices")),
-           base.weights_each, "C");
-  out.step("room_each", "left for KV on each device", "memory - weights", base.room_each, "C");
+           base.weights_each, "memory budget");
+  out.step("room_each", "left for KV on each device", "memory - weights", base.room_each,
+           "memory budget");
   out.step("kv_each", "KV of a request on each device",
-           fmt::format("{} tokens", show_number(a.number("context"))), base.kv_each, "C");
+           fmt::format("{} tokens", show_number(a.number("context"))), base.kv_each,
+           "memory budget");
   out.step("batch", "requests at once, FP16", "floor(left / KV)", count(base.batch, "requests"),
-           "O8");
+           "memory budget");
   const Outcome small = outcome_of(kWays[3], a);
-  out.step("small_weights_each", "W4 weights on each device", "4 bits", small.weights_each, "F");
-  out.step("small_room_each", "left for KV then", "memory - weights", small.room_each, "C");
-  out.step("small_kv_each", "KV of a request, 8 bits", "", small.kv_each, "C3");
+  out.step("small_weights_each", "W4 weights on each device", "4 bits", small.weights_each,
+           "memory budget");
+  out.step("small_room_each", "left for KV then", "memory - weights", small.room_each,
+           "memory budget");
+  out.step("small_kv_each", "KV of a request, 8 bits", "", small.kv_each, "KIVI 2024");
   out.step("small_batch", "requests at once, W4 + KV8", "floor(left / KV)",
-           count(small.batch, "requests"), "O8: precision dividend");
+           count(small.batch, "requests"), "precision dividend");
 
   const double bound = compute_bound_batch(
       active_weight_bytes(m, precision("fp16")), a.device("device").bandwidth, ops_per_token(m),
@@ -93,7 +97,7 @@ Result<Answer> ask_quantize(const Arguments& a) {
   const Seconds decode_all = base.decode * a.number("output") / a.number("batch");
   out.step("prefill_share", "share of a request's device time in prefill",
            "prefill / (prefill + tokens x step / batch)",
-           share(prefill_all / (prefill_all + decode_all)), "F6");
+           share(prefill_all / (prefill_all + decode_all)), "which resource binds");
   std::string binding, method;
   if (a.word("outliers") == "yes") {
     binding = "outliers in the activations",

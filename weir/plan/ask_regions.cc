@@ -22,22 +22,22 @@ void add_round_trips(const Arguments& a, Answer& out) {
                           r->local + serve});
   }
   out.tables.push_back(std::move(table));
-  out.step("rtt_saved", "round trip saved for the farthest", "distant - nearby", worst, "M1");
+  out.step("rtt_saved", "round trip saved for the farthest", "distant - nearby", worst, "failover");
 }
 
 /// A region down: what the others must hold in reserve.
 void add_reserve(const Arguments& a, Answer& out) {
   const double n = a.number("regions");
   out.step("failover_load", "load of each other region when one is down",
-           fmt::format("{} / ({} - 1)", n, n), factor(n / (n - 1)), "M1");
+           fmt::format("{} / ({} - 1)", n, n), factor(n / (n - 1)), "failover");
   out.step("failover_reserve", "reserve that takes", fmt::format("1 - ({} - 1) / {}", n, n),
-           share(1 / n), "M1: 30 to 50 %");
+           share(1 / n), "30 to 50 % is usual");
   out.step("failover_use", "so regions may be busy to at most",
            fmt::format("{} x ({} - 1) / {}", a.number("utilisation"), n, n),
-           share(a.number("utilisation") * (n - 1) / n), "M1");
+           share(a.number("utilisation") * (n - 1) / n), "failover");
   out.step("failover_time", "time until a second region answers",
            "first time-out, then its own answer", a.seconds("timeout") + a.seconds("serve"),
-           "M1: 2 s, then 5 s");
+           "time-outs of 2 s, then 5 s");
 }
 
 void add_prices(const Arguments& a, Answer& out) {
@@ -58,17 +58,18 @@ void add_prices(const Arguments& a, Answer& out) {
                           share(r.on_demand.value / on_demand - 1)});
   out.tables.push_back(std::move(table));
   if (cheapest == nullptr) return;
-  out.step("spot_spread", "dearest over cheapest, spot", "", share(spot_high / spot - 1), "M5");
+  out.step("spot_spread", "dearest over cheapest, spot", "", share(spot_high / spot - 1),
+           "registry prices");
   out.step("on_demand_spread", "dearest over cheapest, on demand", "",
-           share(on_demand_high / on_demand - 1), "M5");
+           share(on_demand_high / on_demand - 1), "registry prices");
   const double movable = a.number("batch-share");
   out.step("placement_saving",
            fmt::format("saved by placing the {} that can wait", show(share(movable))),
            "share x (1 - cheapest spot / dearest spot)", share(movable * (1 - spot / spot_high)),
-           "M5: cost-aware");
+           "cost-aware placement");
   out.step("night_saving", "saved by running it at night",
            fmt::format("{} x {}", movable, a.number("night-discount")),
-           share(movable * a.number("night-discount")), "M5: 20 to 40 %");
+           share(movable * a.number("night-discount")), "20 to 40 % is usual");
   out.headline = fmt::format("Interactive work stays near people; batch work goes to {} ({} spot).",
                              cheapest->title, show(cheapest->spot));
 }

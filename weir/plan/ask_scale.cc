@@ -24,11 +24,11 @@ Seconds add_cold_start(const Arguments& a, Answer& out) {
     table.rows.push_back({name, Seconds{time}, sum});
   }
   out.tables.push_back(std::move(table));
-  out.step("cold_start", "cold start", "sum of its steps", sum, "L3");
+  out.step("cold_start", "cold start", "sum of its steps", sum, "cold start");
   out.step("response", "from load to capacity",
            fmt::format("{} to detect + {} to decide + cold start", show(a.seconds("detect")),
                        show(a.seconds("decide"))),
-           a.seconds("detect") + a.seconds("decide") + sum, "L3: T_response");
+           a.seconds("detect") + a.seconds("decide") + sum, "T_detect + T_decide + T_start");
   if (a.has("weights")) {
     const Bytes w = a.bytes("weights");
     Table loads{
@@ -84,15 +84,18 @@ Status add_day(const Arguments& a, Seconds cold, Answer& out) {
   }
   const double reactive = std::ceil(predicted * a.number("overshoot") * (1 - 1e-12));
   out.step("predicted_peak", "replicas at the peak, predicted",
-           fmt::format("ceil(rate / {})", show_number(each)), count(predicted, "replicas"), "L3");
+           fmt::format("ceil(rate / {})", show_number(each)), count(predicted, "replicas"),
+           "cold start");
   out.step(
       "reactive_peak", "replicas at the peak, reactive",
       fmt::format("{} x {}: it cannot know when a rise ends", predicted, a.number("overshoot")),
-      count(reactive, "replicas"), "L3");
+      count(reactive, "replicas"), "cold start");
   out.step("predicted_saving", "saved by predicting",
-           fmt::format("1 - {} / {}", predicted, reactive), share(1 - predicted / reactive), "L3");
+           fmt::format("1 - {} / {}", predicted, reactive), share(1 - predicted / reactive),
+           "cold start");
   out.step("day_saving", "saved against standing at the peak all day",
-           "1 - replica hours / (24 x peak)", share(1 - hours_used / (24 * predicted)), "L3");
+           "1 - replica hours / (24 x peak)", share(1 - hours_used / (24 * predicted)),
+           "cold start");
   chart.marks.push_back({"reactive peak", reactive, false});
   out.tables.push_back(std::move(table));
   out.charts.push_back(std::move(chart));
@@ -103,14 +106,15 @@ void add_spike(const Arguments& a, Answer& out) {
   const double now = a.number("replicas"), load = a.number("utilisation"),
                times = a.number("spike");
   out.step("spike_load", "load of what runs, in the spike",
-           fmt::format("{} x {}", show(share(load)), times), share(load * times), "L2");
+           fmt::format("{} x {}", show(share(load)), times), share(load * times),
+           "policy/hysteresis.h");
   const auto wanted =
       policy::proportional_replicas(static_cast<std::uint32_t>(now), load * times, load);
   out.step("spike_replicas", "replicas it takes",
            fmt::format("ceil({} x {} / {})", now, show(share(load * times)), show(share(load))),
            count(wanted, "replicas"), "policy/hysteresis.h");
   out.step("spike_more", "of them warm beforehand", "",
-           count(std::max(0.0, wanted - now), "replicas"), "L4");
+           count(std::max(0.0, wanted - now), "replicas"), "policy/warm_pool.h");
 }
 
 Result<Answer> ask_scale(const Arguments& a) {
@@ -123,18 +127,18 @@ Result<Answer> ask_scale(const Arguments& a) {
   out.step("warm", "warm replicas",
            fmt::format("ceil({} / {} x {})", show_number(pool.burst_rate),
                        show_number(pool.rate_per_replica), pool.safety),
-           count(warm, "replicas"), "L4: policy/warm_pool.h");
+           count(warm, "replicas"), "policy/warm_pool.h");
   const Seconds cold = add_cold_start(a, out);
   add_spike(a, out);
   const double spot = a.number("spot");
   const double low = spot * a.number("discount-low"), high = spot * a.number("discount-high");
   out.step("spot_low", "saved by spot machines, at least",
-           fmt::format("{} x {}", spot, a.number("discount-low")), share(low), "L5");
+           fmt::format("{} x {}", spot, a.number("discount-low")), share(low), "spot mix");
   out.step("spot_high", "saved by spot machines, at most",
-           fmt::format("{} x {}", spot, a.number("discount-high")), share(high), "L5");
+           fmt::format("{} x {}", spot, a.number("discount-high")), share(high), "spot mix");
   out.step("drain_left", "left of a spot machine's notice after draining",
            fmt::format("{} - {}", show(a.seconds("notice")), show(a.seconds("drain"))),
-           a.seconds("notice") - a.seconds("drain"), "L5");
+           a.seconds("notice") - a.seconds("drain"), "spot mix");
   if (a.has("day")) {
     WEIR_TRY_STATUS(add_day(a, cold, out));
   } else {

@@ -32,13 +32,13 @@ void add_links(const Arguments& a, Seconds layer, Answer& out) {
   out.step("all_reduce",
            fmt::format("all-reduce of {} over {} devices, {}", show(message), n, link.title),
            "2 (N - 1) alpha + 2 (N - 1) / N x M / beta", all_reduce(n, message, link),
-           "G: ring all-reduce");
+           "Thakur 2005, ring");
   out.step("all_reduce_bandwidth", "of it, by bandwidth alone", "2 (N - 1) / N x M / beta",
-           message / link.bandwidth * (2 * (n - 1) / n), "G");
+           message / link.bandwidth * (2 * (n - 1) / n), "alpha-beta model");
   out.step("all_to_all", "all-to-all of as much", "(N - 1) (alpha + (M / N) / beta)",
-           all_to_all(n, message, link), "G3");
+           all_to_all(n, message, link), "mixture of experts");
   out.step("hand_over", "point to point of as much", "alpha + M / beta",
-           point_to_point(message, link), "G2");
+           point_to_point(message, link), "alpha-beta model");
 }
 
 /// One layer split by tensor parallelism, and the stack of them.
@@ -54,12 +54,12 @@ void add_layer(const Arguments& a, Answer& out) {
   out.step("layer", "a layer on one device", "sum of its parts", whole_layer, "");
   out.step("layer_split", fmt::format("a layer on {} devices", n),
            fmt::format("{} / {} + 2 x {} - {}", show(whole_layer), n, show(reduce), show(overlap)),
-           split, "G: T_comp / N + T_comm - T_overlap");
+           split, "Megatron-LM 2019");
   out.step("layer_speedup", "faster", fmt::format("{} / {}", show(whole_layer), show(split)),
-           factor(whole_layer / split), "G1");
+           factor(whole_layer / split), "Megatron-LM 2019");
   out.step("stack", fmt::format("all {} layers, one device", layers), "", whole_layer * layers, "");
   out.step("stack_split", fmt::format("all {} layers, {} devices", layers, n), "", split * layers,
-           "G1");
+           "Megatron-LM 2019");
   Chart chart{.title = "Tensor parallelism: what more devices bring",
               .x = {"devices", true},
               .y = {"times faster than one device", true},
@@ -89,33 +89,37 @@ void add_model(const Arguments& a, Answer& out) {
   const Bytes each = memory_of(d, decimal);
   const double degree = std::ceil(weights / (each * a.number("room")) * (1 - 1e-12));
   out.step("weights", "weights",
-           fmt::format("{} x {} bits / 8", show(count(m.parameters, "")), p.bits), weights, "C");
+           fmt::format("{} x {} bits / 8", show(count(m.parameters, "")), p.bits), weights,
+           "memory budget");
   out.step("min_degree", "devices to hold them",
            fmt::format("ceil({} / ({} x {}))", show(weights), show(each), a.number("room")),
-           count(degree, "devices"), "O6");
+           count(degree, "devices"), "memory and roofline");
   const double nodes = std::ceil(weights / (each * kNodeDevices * a.number("room")) * (1 - 1e-12));
   const double devices = a.given("degree")
                              ? std::max(a.number("degree"), degree)
                              : (degree <= kNodeDevices ? degree : nodes * kNodeDevices);
   out.step("nodes", fmt::format("nodes of {} devices", kNodeDevices),
            fmt::format("ceil({} / {})", show(weights), show(each * kNodeDevices)),
-           count(nodes, "nodes"), "O6");
+           count(nodes, "nodes"), "memory and roofline");
   const Bytes active = active_weight_bytes(m, p);
   out.step("active", "weights one token passes through",
-           fmt::format("{} x {} bits / 8", show(count(m.active, "")), p.bits), active, "O6");
+           fmt::format("{} x {} bits / 8", show(count(m.active, "")), p.bits), active,
+           "memory and roofline");
   out.step("active_each", "of them on each device", fmt::format("{} / {}", show(active), devices),
-           active / devices, "O6");
+           active / devices, "memory and roofline");
   const Seconds read = active / devices / d.bandwidth;
   const Seconds talk = a.seconds("communication");
   out.step("read_time", "time to read them",
-           fmt::format("{} / {}", show(active / devices), show(d.bandwidth)), read, "O6");
+           fmt::format("{} / {}", show(active / devices), show(d.bandwidth)), read,
+           "memory and roofline");
   out.step("token_time", "a token", fmt::format("{} + {} communication", show(read), show(talk)),
-           read + talk, "O6");
+           read + talk, "memory and roofline");
   out.step("token_rate", "tokens of one sequence", "1 / time of a token",
-           rate(1 / (read + talk), "tokens"), "O6");
+           rate(1 / (read + talk), "tokens"), "memory and roofline");
   if (m.experts > 0)
     out.step("moe_saving", "fewer bytes and operations than a dense model of 400B",
-             "800 GB / active at 16 bits", factor(gigabytes(800) / bytes(m.active * 2)), "G3");
+             "800 GB / active at 16 bits", factor(gigabytes(800) / bytes(m.active * 2)),
+             "mixture of experts");
   const double tensor =
       std::min({devices, kNodeDevices, m.kv_latent > 0 ? kNodeDevices : m.kv_heads});
   const double pipeline = std::ceil(devices / tensor);
@@ -138,7 +142,8 @@ void add_model(const Arguments& a, Answer& out) {
 void add_experts(const Arguments& a, Answer& out) {
   Seconds sum{};
   for (const auto& [name, time] : a.pairs("moe")) sum += Seconds{time};
-  out.step("moe_layer", "an expert layer", "gate + all-to-all + expert + gather", sum, "G3");
+  out.step("moe_layer", "an expert layer", "gate + all-to-all + expert + gather", sum,
+           "mixture of experts");
   Table table{.title = "Uneven gates", .columns = {"imbalance", "use of the devices"}, .rows = {}};
   for (double imbalance : {0.0, 0.2, 0.5, 1.0})
     table.rows.push_back({share(imbalance), share(1 / (1 + imbalance))});
@@ -171,19 +176,22 @@ void add_embeddings(const Arguments& a, Answer& out) {
   out.tables.push_back(std::move(table));
   out.step("embedding_shards", "shards to hold the table",
            fmt::format("ceil({} / {})", show(table_bytes), show(a.bytes("shard-memory"))),
-           count(std::ceil(table_bytes / a.bytes("shard-memory") * (1 - 1e-12)), "shards"), "O6");
-  out.step("embedding_each", "on each shard, hot rows copied", "sum of the tiers", each, "G5");
+           count(std::ceil(table_bytes / a.bytes("shard-memory") * (1 - 1e-12)), "shards"),
+           "memory and roofline");
+  out.step("embedding_each", "on each shard, hot rows copied", "sum of the tiers", each,
+           "embedding tiers");
   const double lookups = a.number("lookups");
   const Rate queries = a.rate("queries");
   const double window = a.number("window");
   out.step("shard_lookups", "lookups a shard answers",
            fmt::format("{} x {} / {}", show(rate(queries, "")), show_number(lookups), shards),
-           rate(queries * lookups / shards, "lookups"), "B6");
+           rate(queries * lookups / shards, "lookups"), "feature-parallel batching");
   out.step("window_requests", "requests gathered in a window",
            fmt::format("{} x {}", show(rate(queries, "")), show(Seconds{window})),
-           count(queries.value * window, "requests"), "B6");
+           count(queries.value * window, "requests"), "feature-parallel batching");
   out.step("window_lookups", "lookups a shard gets in one call", "",
-           count(queries.value * window * lookups / shards, "lookups"), "B6");
+           count(queries.value * window * lookups / shards, "lookups"),
+           "feature-parallel batching");
 }
 
 Result<Answer> ask_shard(const Arguments& a) {

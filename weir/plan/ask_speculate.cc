@@ -27,14 +27,16 @@ Status add_tax(const Arguments& a, Answer& out) {
   const double with = sequences_in(
       kv_pool(total, weight_bytes(target, weights) + weight_bytes(draft, weights), {}, 0.9),
       each + draft_each);
-  out.step("draft_weights", "the draft's weights", "", weight_bytes(draft, weights), "D5");
-  out.step("draft_kv", "the draft's KV of a sequence", kv_formula(draft, kv), draft_each, "D5");
+  out.step("draft_weights", "the draft's weights", "", weight_bytes(draft, weights),
+           "memory budget");
+  out.step("draft_kv", "the draft's KV of a sequence", kv_formula(draft, kv), draft_each,
+           "memory budget");
   out.step("batch_without", "sequences without a draft", "pool / KV of a sequence",
-           count(without, "sequences"), "D5");
+           count(without, "sequences"), "memory budget");
   out.step("batch_with", "sequences with the draft", "(pool - draft weights) / (KV + draft KV)",
-           count(with, "sequences"), "D5");
+           count(with, "sequences"), "memory budget");
   out.step("page_tax", "admission ceiling lowered by", fmt::format("1 - {} / {}", with, without),
-           share(without > 0 ? 1 - with / without : 0), "D5: tax on pages");
+           share(without > 0 ? 1 - with / without : 0), "tax on pages");
   const double bound = compute_bound_batch(
       weight_bytes(target, weights), a.device("device").bandwidth, ops_per_token(target),
       peak(a.device("device"), weights) * a.number("efficiency"));
@@ -58,20 +60,21 @@ Result<Answer> ask_speculate(const Arguments& a) {
   out.step("draft_cost", "a draft token over a target step",
            a.has("draft") && !a.given("faster") ? "active parameters of one over the other"
                                                 : fmt::format("1 / {}", a.number("faster")),
-           ratio(cost), "D1: c");
+           ratio(cost), "Leviathan 2023");
   const double tokens = tokens_per_round(alpha, k);
   const double speedup = speculation_speedup(alpha, k, cost);
   out.step("tokens", "tokens a round", fmt::format("(1 - {}^{}) / (1 - {})", alpha, k + 1, alpha),
-           count(tokens, "tokens"), "D1: Leviathan, eq. 1");
+           count(tokens, "tokens"), "Leviathan 2023, eq. 1");
   out.step("speedup", "faster",
            fmt::format("{} / (1 + {} x {})", show_number(tokens), k, show_number(cost)),
-           factor(speedup), "Leviathan, theorem 3.8");
+           factor(speedup), "Leviathan 2023, thm 3.8");
   const double best = best_proposal(alpha, cost, kMostProposed);
-  out.step("best_k", "best number of proposals", "argmax over K", count(best, "tokens"), "O7");
+  out.step("best_k", "best number of proposals", "argmax over K", count(best, "tokens"),
+           "Leviathan 2023");
   out.step("best_speedup", "faster with it", "",
-           factor(best > 0 ? speculation_speedup(alpha, best, cost) : 1), "O7");
+           factor(best > 0 ? speculation_speedup(alpha, best, cost) : 1), "Leviathan 2023");
   out.step("break_even", "acceptance below which it loses", "speed-up = 1",
-           ratio(break_even_acceptance(k, cost)), "O7");
+           ratio(break_even_acceptance(k, cost)), "Leviathan 2023");
   if (a.has("draft")) WEIR_TRY_STATUS(add_tax(a, out));
   const bool pays = speedup > 1;
   out.headline = fmt::format(

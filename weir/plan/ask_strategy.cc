@@ -8,7 +8,6 @@ namespace {
 
 struct Primitive {
   const char* name;
-  const char* row;
   const char* why;
   const char* settings;
   const char* bound;
@@ -17,28 +16,28 @@ struct Primitive {
 /// B8: the class of model decides the primitive.
 Primitive primitive_of(const std::string& work) {
   if (work == "text") {
-    return {"continuous batching with chunked prefill", "B3 + B4",
+    return {"continuous batching with chunked prefill",
             "answers end at different lengths, so sequences enter and leave at every step; long "
             "prompts are cut so that they do not stop the others",
             "step target 50 ms, chunks of 256 to 1024 tokens, 100s of sequences",
             "memory bandwidth in decode, operations in prefill, KV memory in between"};
   }
   if (work == "stream") {
-    return {"streaming without a batch", "B7",
+    return {"streaming without a batch",
             "a frame must be answered within its interval; waiting for others would miss it",
             "one frame a step, stages in a pipeline, frames of 10 to 20 ms", "real time"};
   }
   if (work == "lookups") {
-    return {"feature-parallel batching", "B6",
+    return {"feature-parallel batching",
             "embedding look-ups dominate: gather them by table and shard for about a millisecond, "
             "drop doubles, one call a shard",
             "window 1 ms, one round trip for all look-ups", "memory of the tables and the network"};
   }
   if (work == "offline") {
-    return {"static batching", "B1", "nobody waits: the largest batch that fits wins",
+    return {"static batching", "nobody waits: the largest batch that fits wins",
             "largest batch that fits the memory", "throughput"};
   }
-  return {"dynamic batching, adapted to the load", "B2 + B5",
+  return {"dynamic batching, adapted to the load",
           "requests of one size, nobody's length is unknown: wait a little, run together",
           "window min(T_max, B / rate), batch 32 to 256, SLO loop", "operations"};
 }
@@ -48,7 +47,7 @@ Result<Answer> ask_strategy(const Arguments& a) {
   out.question = "strategy";
   const std::string& work = a.word("work");
   const Primitive p = primitive_of(work);
-  out.headline = fmt::format("{} ({}): {}.", p.name, p.row, p.why);
+  out.headline = fmt::format("{}: {}.", p.name, p.why);
   out.headline[0] = static_cast<char>(out.headline[0] - 'a' + 'A');
   Table tree{.title = "The decision tree",
              .columns = {"asked in this order", "answer", "then"},
@@ -58,11 +57,12 @@ Result<Answer> ask_strategy(const Arguments& a) {
         {std::string(question), std::string(yes ? "yes" : "no"), std::string(yes ? then : "")});
     return yes;
   };
-  if (!ask_row("Does nobody wait for the answer?", work == "offline", "B1 static") &&
-      !ask_row("Is it text made token by token?", work == "text", "B3 + B4 continuous, chunked") &&
-      !ask_row("Is it a stream in real time?", work == "stream", "B7 streaming") &&
-      !ask_row("Do look-ups dominate?", work == "lookups", "B6 feature-parallel"))
-    ask_row("Otherwise", true, "B2 dynamic with B5 adaptive");
+  if (!ask_row("Does nobody wait for the answer?", work == "offline", "static batching") &&
+      !ask_row("Is it text made token by token?", work == "text",
+               "continuous batching, chunked prefill") &&
+      !ask_row("Is it a stream in real time?", work == "stream", "streaming") &&
+      !ask_row("Do look-ups dominate?", work == "lookups", "feature-parallel batching"))
+    ask_row("Otherwise", true, "dynamic batching, adapted");
   out.tables.push_back(std::move(tree));
   Table advice{.title = "What follows", .columns = {"matter", "advice", "because"}, .rows = {}};
   const auto say = [&](const char* matter, std::string text, std::string why) {
@@ -78,9 +78,9 @@ Result<Answer> ask_strategy(const Arguments& a) {
       const double degree = std::ceil(weights / (d.memory * 0.9));
       out.step("degree", "devices for FP16 weights",
                fmt::format("ceil({} / (0.9 x {}))", show(weights), show(d.memory)),
-               count(degree, "devices"), "G");
+               count(degree, "devices"), "memory budget");
       const double reads = a.number("prompt") / std::max(1.0, a.number("output"));
-      out.step("prompt_to_output", "prompt over answer", "", ratio(reads), "F6");
+      out.step("prompt_to_output", "prompt over answer", "", ratio(reads), "which resource binds");
       if (degree > 1) {
         say("sharding",
             degree <= 8
@@ -117,12 +117,11 @@ Result<Answer> ask_strategy(const Arguments& a) {
   if (work == "stream")
     say("deadline", "drop a frame that is late", "an old frame is worth nothing");
   out.tables.push_back(std::move(advice));
-  Table all{.title = "All classes of work",
-            .columns = {"work", "primitive", "row", "bound by"},
-            .rows = {}};
+  Table all{
+      .title = "All classes of work", .columns = {"work", "primitive", "bound by"}, .rows = {}};
   for (const char* w : {"text", "stream", "lookups", "vision", "offline"})
-    all.rows.push_back({std::string(w), std::string(primitive_of(w).name),
-                        std::string(primitive_of(w).row), std::string(primitive_of(w).bound)});
+    all.rows.push_back(
+        {std::string(w), std::string(primitive_of(w).name), std::string(primitive_of(w).bound)});
   out.tables.push_back(std::move(all));
   return out;
 }

@@ -35,7 +35,7 @@ Result<Answer> ask_tenants(const Arguments& a) {
            reserved > 0 ? fmt::format("{} - {} reserved for critical work", show_number(capacity),
                                       show_number(reserved))
                         : "",
-           rate(per_second(shared), ""), "K3, K4");
+           rate(per_second(shared), ""), "reserved capacity");
   out.step("demand", "asked for in all", "sum of the demands", rate(per_second(wanted), ""), "");
   const auto shares = policy::max_min_shares(shared, demands);
   const double load = shared > 0 ? wanted / shared : 0;
@@ -55,7 +55,7 @@ Result<Answer> ask_tenants(const Arguments& a) {
   for (std::size_t i = 0; i < tenants.size(); ++i) {
     const double quota = shared * demands[i].weight / total_weight;
     out.step("share_" + tenants[i].first, tenants[i].first + " gets", "water filling",
-             rate(per_second(shares[i]), ""), "K3: max-min");
+             rate(per_second(shares[i]), ""), "policy/max_min.h");
     table.rows.push_back({tenants[i].first, rate(per_second(demands[i].wanted), ""),
                           ratio(demands[i].weight), rate(per_second(shares[i]), ""),
                           share(demands[i].wanted > 0 ? shares[i] / demands[i].wanted : 1),
@@ -77,7 +77,7 @@ Result<Answer> ask_tenants(const Arguments& a) {
     if (taken > pool) return contradiction("is more than the pool", "taken");
     const double n = a.number("sharers");
     out.step("fair_pool", "a fair part of the KV pool", fmt::format("{} / {}", show(pool), n),
-             pool / n, "K1");
+             pool / n, "quota");
     const Bytes left = (pool - taken) / (n - 1);
     out.step("left_pool", "what each other keeps when one takes " + show(taken),
              fmt::format("({} - {}) / {}", show(pool), show(taken), n - 1), left,

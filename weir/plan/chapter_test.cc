@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "weir/plan/ask_test.h"
 #include "weir/plan/batching.h"
-#include "weir/plan/collectives.h"
-#include "weir/plan/economics.h"
+#include "weir/plan/memory.h"
 #include "weir/plan/queueing.h"
 
 namespace weir::plan {
@@ -26,6 +26,25 @@ TEST(Chapter01, FourHundredGigabytesDoNotFitEightyGigabytes) {
   EXPECT_EQ(a.at("max_batch"), 0);
   EXPECT_GE(a.at("min_devices"), 5);
   EXPECT_NE(a.headline.find("does not fit"), std::string::npos);
+}
+
+TEST(Chapter03, ARecommendersTrainingCountsItsFailedRuns) {
+  const Answer a = answer_to("cost", {{"train-hours", "1000"},
+                                      {"train-price", "$3/h"},
+                                      {"train-overhead", "3"},
+                                      {"rate", "10000"},
+                                      {"per-million", "$10"},
+                                      {"life", "730days"}});
+  EXPECT_NEAR(a.at("train"), 12'000, 1e-6);
+  EXPECT_NEAR(a.at("ratio"), 525.6, 1e-6);
+}
+
+TEST(Chapter03, OwningPaysWhereADeviceIsBusyEnough) {
+  const Answer a = answer_to("cost", {{"device", "h100"}, {"tokens", "1000"}, {"hourly", "$4/h"}});
+  EXPECT_NEAR(a.at("power_price") * 3600, 0.084, 1e-9);  // 700 W at $0.12.
+  EXPECT_NEAR(a.at("own_price") * 3600, 30'000 / (3 * 8760.0) + 0.084, 1e-9);
+  EXPECT_NEAR(a.at("own_break_even"), a.at("own_price") * 3600 / 4, 1e-9);
+  EXPECT_NEAR(a.at("egress"), 0.018, 1e-9);  // 200 MB at $0.09.
 }
 
 TEST(Chapter03, CrossoverMonths) {
@@ -261,6 +280,12 @@ TEST(Chapter11, ADevicesPartOfAConversationIs168Megabytes) {
 TEST(Chapter11, HostMemoryKeepsTenTimesTheSequences) {
   const Answer a = answer_to("fit", {{"model", "llama-2-70b"}, {"context", "4096"}});
   EXPECT_GT(cell(a, 1, 1, 2) / cell(a, 1, 0, 2), 10);  // DRAM over device memory.
+}
+
+TEST(Chapter11, MovingAPartWhileTheRestIsMadeAgainIsFasterThanEither) {
+  const Answer a = answer_to("disagg", {{"state", "1.3GB"}, {"rebuild", "500ms"}});
+  EXPECT_LT(a.at("hybrid"), a.at("handoff"));
+  EXPECT_NEAR(1 / a.at("hybrid"), 1 / a.at("handoff") + 1 / 0.5, 1e-9);
 }
 
 // ---- 12: sharding
@@ -524,6 +549,15 @@ TEST(Chapter19, TenTrillionEntitiesDoNotFitAHundredTerabytes) {
   EXPECT_NEAR(bytes(100e12) / bytes(10e12), 10, 1e-9);  // Bytes there are for each.
 }
 
+TEST(Chapter18, LowPrecisionIsTwiceAsFastWhereTheHardwareHasIt) {
+  const Device& a100 = built_in().devices.at("a100");
+  const Device& h100 = built_in().devices.at("h100");
+  EXPECT_NEAR(peak(a100, precision("int8")) / a100.fp16, 2, 1e-9);
+  EXPECT_NEAR(peak(a100, precision("fp8")) / a100.fp16, 1, 1e-9);  // No such path.
+  EXPECT_NEAR(peak(h100, precision("fp8")) / h100.fp16, 2, 0.01);
+  EXPECT_NEAR(peak(h100, precision("int4")) / h100.fp16, 1, 1e-9);  // In software only.
+}
+
 // ---- 20: the appendix's queue
 // -----------------------------------------------------------------------------
 
@@ -606,6 +640,14 @@ INSTANTIATE_TEST_SUITE_P(, Chapter22Devices,
                                          DeviceRow{"t4", 65, 16 * 0x1p30, .32, 70, 2.5e3},
                                          DeviceRow{"tpuv5p", 459, 95 * 0x1p30, 2.76, 300, 0}),
                          [](const auto& row) { return row.param.name; });
+
+TEST(Chapter22, Prices) {
+  const Prices& p = built_in().prices;
+  EXPECT_NEAR(p.training_device.value * 3600, 4, 1e-9);
+  EXPECT_NEAR(p.inference_device.value * 3600, 2.5, 1e-9);
+  EXPECT_EQ(p.electricity_per_kwh.value, 0.12);
+  EXPECT_EQ(p.egress_per_gb.value, 0.09);
+}
 
 TEST(Chapter22, ModelShapes) {
   const auto shape = [](const char* name) { return built_in().models.at(name); };
