@@ -67,7 +67,7 @@ function(weir_module)
       ${M_PRIVATE_LIBS} ${M_TEST_DEPS} ${M_TEST_LIBS} weir_flags GTest::gtest GTest::gmock GTest::gtest_main)
     # PRE_TEST: tests are listed when ctest runs, so building needs no run of the binary.
     gtest_discover_tests(weir_${M_NAME}_test TEST_PREFIX ${M_NAME}. DISCOVERY_MODE PRE_TEST
-      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT 300)
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT 900)
   endif()
 endfunction()
 
