@@ -161,6 +161,10 @@ void add_curve(const BatchCost& cost, double most, double best, const Arguments&
   chart.series = {std::move(gain), std::move(wait)};
   if (variable.value > 0)
     chart.marks.push_back({fmt::format("knee: {}", show_number(knee(cost))), knee(cost), true});
+  if (cost.hidden.value > 0) {
+    const double bound = std::ceil(cost.fixed / cost.hidden);
+    chart.marks.push_back({fmt::format("compute binds: {}", show_number(bound)), bound, true});
+  }
   if (a.has("slo") && best >= 1)
     chart.marks.push_back(
         {fmt::format("SLO {}: {}", show(a.seconds("slo")), show_number(best)), best, true});
