@@ -89,8 +89,8 @@ void add_lengths(const std::vector<double>& lengths, Seconds step, Answer& out) 
   out.step("continuous_gain", "slots used better by continuous batching", "max / mean",
            factor(most / average), "Orca 2022");
   out.note(
-      fmt::format("The chapter prints the gain as 1 + CV^2 / 2 = {:.2f}; its own table follows 1 / "
-                  "(1 - waste), which is used here.",
+      fmt::format("One also finds the gain as 1 + CV^2 / 2 = {:.2f}; measured gains follow "
+                  "1 / (1 - waste), which is used here.",
                   1 + cv * cv / 2));
   out.note(
       "Quoted, not worked out: vLLM with Llama-2-70B on 8 A100 makes 400 tokens/s static, 580 "
