@@ -89,8 +89,8 @@ void add_lengths(const std::vector<double>& lengths, Seconds step, Answer& out) 
   out.step("continuous_gain", "slots used better by continuous batching", "max / mean",
            factor(most / average), "Orca 2022");
   out.note(
-      fmt::format("The chapter prints the gain as 1 + CV^2 / 2 = {:.2f}; its own table follows 1 / "
-                  "(1 - waste), which is used here.",
+      fmt::format("One also finds the gain as 1 + CV^2 / 2 = {:.2f}; measured gains follow "
+                  "1 / (1 - waste), which is used here.",
                   1 + cv * cv / 2));
   out.note(
       "Quoted, not worked out: vLLM with Llama-2-70B on 8 A100 makes 400 tokens/s static, 580 "
@@ -161,6 +161,10 @@ void add_curve(const BatchCost& cost, double most, double best, const Arguments&
   chart.series = {std::move(gain), std::move(wait)};
   if (variable.value > 0)
     chart.marks.push_back({fmt::format("knee: {}", show_number(knee(cost))), knee(cost), true});
+  if (cost.hidden.value > 0) {
+    const double bound = std::ceil(cost.fixed / cost.hidden);
+    chart.marks.push_back({fmt::format("compute binds: {}", show_number(bound)), bound, true});
+  }
   if (a.has("slo") && best >= 1)
     chart.marks.push_back(
         {fmt::format("SLO {}: {}", show(a.seconds("slo")), show_number(best)), best, true});

@@ -55,8 +55,9 @@ void add_devices(const Arguments& a, Answer& out) {
   const Dollars million = cost_per_million(hourly, n, tokens);
   out.step("per_million", "a million tokens",
            fmt::format("{} x {} / {}", n, show(hourly), show(rate(tokens, "tokens"))), million,
-           "C_train + C_serve T Q");
-  out.step("per_thousand", "a thousand tokens", "/ 1000", million / 1000, "C_train + C_serve T Q");
+           "price / tokens a second");
+  out.step("per_thousand", "a thousand tokens", "/ 1000", million / 1000,
+           "price / tokens a second");
   const Dollars sent =
       a.registry().prices.egress_per_gb * (a.bytes("reply-bytes") * 1e6 / gigabytes(1));
   out.step("egress", "sending a million tokens",

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "weir/plan/answer.h"
 #include "weir/plan/markup.h"
@@ -128,7 +129,7 @@ struct EndLabel {
 /// Labels at the ends of their lines, pushed apart so that none covers another.
 std::string end_labels(std::vector<EndLabel> labels) {
   constexpr double kApart = 15;
-  std::ranges::stable_sort(labels, {}, &EndLabel::y);
+  std::ranges::sort(labels, {}, [](const EndLabel& l) { return std::pair(l.y, l.text); });
   for (std::size_t i = 1; i < labels.size(); ++i)
     labels[i].y = std::max(labels[i].y, labels[i - 1].y + kApart);
   double lowest = kHeight - kBottom;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "weir/base/check.h"
 
@@ -19,8 +20,9 @@ std::vector<double> max_min_shares(double capacity, std::span<const Demand> dema
   // Whoever is satisfied at the lowest water level comes first.
   std::vector<std::size_t> order(demands.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {},
-                           [&](std::size_t i) { return demands[i].wanted / demands[i].weight; });
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::pair(demands[i].wanted / demands[i].weight, i);
+  });
 
   std::vector<double> shares(demands.size());
   double left = capacity;
