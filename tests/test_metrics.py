@@ -218,7 +218,20 @@ def test_a_request_of_another_key_is_not_found_and_its_prompt_not_shared(start_s
         get(server, "/v1/requests/" + answer.id, "k-2")
     assert refused.value.code == 404
     assert ask(theirs, text).usage.prompt_tokens_details.cached_tokens == 0
+    # The same id from both: each is told of its own.
+    same = {"x-request-id": "same"}
+    assert ask(mine, "count 3", extra_headers=same).id == ask(theirs, "count 30", extra_headers=same).id
+    short, long = (get(server, "/v1/requests/chatcmpl-same", k)["choices"][0]["timings"] for k in ("k", "k-2"))
+    assert short["completion_tokens"] < long["completion_tokens"]
     assert ask(mine, text).usage.prompt_tokens_details.cached_tokens > 0
+
+
+def test_more_answers_than_may_wait_are_refused_for_good(start_server):
+    server = start_server("--queue", "4")
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(client_of(server), "say x", n=5)
+    assert "at most 4" in str(refused.value)
+    assert value(scrape(server), "weir_requests_accepted_total") == 0
 
 
 def test_a_deadline_ends_a_request_with_408(start_server):

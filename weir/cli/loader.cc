@@ -137,16 +137,25 @@ std::string id_of(const std::string& model) {
 
 }  // namespace
 
+CLI::Validator not_empty() {
+  // A variable that a script forgot to set must not mean the default, or every interface.
+  return {[](const std::string& value) { return value.empty() ? "it is empty" : std::string(); },
+          ""};
+}
+
 void add_load_options(CLI::App& command, LoadOptions& options) {
-  command.add_option("--threads,-t", options.threads,
-                     "Kernel threads (default: the cores this process may use)");
+  command
+      .add_option("--threads,-t", options.threads,
+                  "Kernel threads (default: the cores this process may use)")
+      ->check(CLI::Range(0, static_cast<int>(kMaxThreads)));
   command.add_option("--context,-c", options.context,
                      "Positions of one conversation, prompt and answer (default: the model's own,\n"
                      "or what fits the memory)");
-  command.add_option(
-      "--memory", options.memory,
-      "What weights and caches may take, as in 2GiB (default: half of what is free,\n"
-      "or more where one conversation needs it)");
+  command
+      .add_option("--memory", options.memory,
+                  "What weights and caches may take, as in 2GiB (default: half of what is free,\n"
+                  "or more where one conversation needs it)")
+      ->check(not_empty());
   command.add_option("--kv-type", options.kv_type, "How keys and values are kept: f16 or f32")
       ->capture_default_str();
   command

@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace weir::cli {
 
@@ -32,6 +33,9 @@ struct LoadOptions {
   bool quiet = false;           ///< No progress, no plan.
   bool brief = false;           ///< No plan: only work that takes time is shown.
 };
+
+/// Refuses an empty value.
+[[nodiscard]] CLI::Validator not_empty();
 
 /// Declares the flags that both commands share.
 void add_load_options(CLI::App& command, LoadOptions& options);

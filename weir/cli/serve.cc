@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -149,8 +150,17 @@ server::MetricsOptions metrics_options(const Loaded& loaded, const ServeOptions&
   return metrics;
 }
 
+/// What would fail only after the model is loaded, asked before.
+Status check_port_file(const std::string& path) {
+  if (path.empty()) return {};
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  return fail(Code::kIo, fmt::format("cannot write a port file into {}", folder.string()), path);
+}
+
 Result<int> serve(ServeOptions options) {
   complete_schedule(options);
+  WEIR_TRY_STATUS(check_port_file(options.port_file));
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   WEIR_TRY_STATUS(catch_stop_signals());
 
@@ -273,7 +283,9 @@ void add_serve(CLI::App& app, int& exit_code) {
       "/health/live /health/ready /version");
   command->add_option("model", options->model, "A name, a file, a directory, or hf:owner/repo")
       ->required();
-  command->add_option("--host", options->host, "Address to listen on")->capture_default_str();
+  command->add_option("--host", options->host, "Address to listen on")
+      ->check(not_empty())
+      ->capture_default_str();
   command->add_option("--port", options->port, "Port to listen on; 0 takes any free one")
       ->capture_default_str();
   command->add_option("--port-file", options->port_file,

@@ -130,6 +130,8 @@ std::chrono::nanoseconds Engine::step_age() const {
 
 const DecoderFacts& Engine::facts() const { return loop_->decoder->facts(); }
 
+std::uint32_t Engine::max_waiting() const { return loop_->max_waiting; }
+
 std::uint32_t Engine::context() const { return loop_->context; }
 
 }  // namespace weir::engine

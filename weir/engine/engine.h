@@ -100,6 +100,8 @@ class Engine {
   /// How long the step in flight has been running; zero between steps. What never ends is a fault.
   [[nodiscard]] std::chrono::nanoseconds step_age() const;
   [[nodiscard]] const DecoderFacts& facts() const;
+  /// Requests that may wait; so many can be submitted at once on an idle engine.
+  [[nodiscard]] std::uint32_t max_waiting() const;
   /// Positions of one sequence: the smallest of the model's, the options' and what the pages hold.
   [[nodiscard]] std::uint32_t context() const;
 

@@ -54,6 +54,7 @@ StepLoop::StepLoop(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_e
       end_tokens(std::move(an_end_tokens)),
       clock(a_clock),
       context(context_of(decoder->facts(), options)),
+      max_waiting(options.schedule.max_queued_requests),
       seed_key(entropy()),
       scheduler(schedule_of(decoder->facts(), options.schedule),
                 options.measure_steps ? measure_step_cost(*decoder, clock)

@@ -202,7 +202,10 @@ void Ledger::close(SequenceId id, std::span<const TokenId> tokens, std::uint32_t
     const PageId page = s.pages[s.published];
     const auto held = tokens.subspan(s.published * kPageTokens, rest);
     // A page that a fork goes on writing must not be remembered half full.
-    if (pool_.references(page) == 1 && tree_.find_partial(s.space, s.tip, held).tokens < rest) {
+    // Nor is it worth a second page: the partial search looks at the newest siblings only, so the
+    // same tokens are asked for exactly as well.
+    if (pool_.references(page) == 1 && tree_.find_partial(s.space, s.tip, held).tokens < rest &&
+        tree_.find(s.space, s.tip, held) == kNoNode) {
       tree_.insert(s.space, s.tip, held, page, s.priority);
     }
   }

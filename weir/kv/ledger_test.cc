@@ -39,6 +39,17 @@ TEST(Ledger, TheSecondRequestOfAPromptPrefillsOneTokenOnly) {
   EXPECT_EQ(ledger.pool().held(), 0U);
 }
 
+TEST(Ledger, APartlyFilledPageIsRememberedOnceHoweverManyCameBetween) {
+  Ledger ledger({.pages = 64});
+  const auto prompt = count_from(0, 3);
+  serve(ledger, 1, kHere, prompt);
+  // More siblings than the search for a partly equal page looks at.
+  for (TokenId i = 0; i < 20; ++i)
+    serve(ledger, 10 + static_cast<std::uint64_t>(i), kHere, count_from(1000 + 10 * i, 3));
+  serve(ledger, 2, kHere, prompt);
+  EXPECT_EQ(ledger.pool().cached(), 21U);
+}
+
 TEST(Ledger, NamespacesNeverShare) {
   Ledger ledger({.pages = 16});
   const auto prompt = count_from(0, 50);
@@ -156,36 +167,32 @@ struct Live {
   }
 };
 
-TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
-  constexpr std::uint64_t kSeed = 42;
-  constexpr std::uint32_t kPages = 24;
-  SCOPED_TRACE(kSeed);
-  Ledger ledger({.pages = kPages, .max_cached = 16});
-  FakeArena arena(kPages);
+/// `prompt` draws one from a random number. Returns the tokens that needed no prefill.
+template <class Prompt>
+std::uint64_t random_operations(Ledger& ledger, std::uint64_t seed, std::uint64_t steps,
+                                std::uint32_t max_cached, Prompt prompt) {
+  FakeArena arena(ledger.pool().total());
   std::map<std::uint64_t, Live> live;
   std::uint64_t next_id = 0;
   std::uint64_t reused = 0;
 
-  for (std::uint64_t step = 0; step < 1'000'000; ++step) {
-    const auto r = philox(kSeed, step);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const auto r = philox(seed, step);
     const auto pick = [&] {
       return std::next(live.begin(), static_cast<std::ptrdiff_t>(r[1] % live.size()));
     };
     const std::uint32_t what = r[0] % 8;
     if (what == 0 || live.empty()) {
       if (live.size() < 6) {
-        // Few distinct prompts over three tokens, so that prefixes meet often.
         Live s{r[2] % 4 == 0 ? kThere : kHere, {}, {}, 0};
-        const std::uint32_t length = 1 + r[3] % 70;
-        for (std::uint32_t i = 0; i < length; ++i)
-          s.append(static_cast<TokenId>((r[2] >> 8) % 5 == 0 && i > 18 ? i % 3 : 0));
+        for (const TokenId token : prompt(r[2] >> 8, r[3])) s.append(token);
         const SequenceId id{next_id++};
         const auto expected = ledger.match(s.space, s.tokens).tokens;
         s.computed = ledger.open(id, s.space, static_cast<std::uint8_t>(r[3] >> 16 & 1), s.tokens);
         arena.carry_out(ledger.copies());
         ledger.copies_done();
-        ASSERT_LE(s.computed, expected);
-        ASSERT_LT(s.computed, s.tokens.size());
+        EXPECT_LE(s.computed, expected);
+        EXPECT_LT(s.computed, s.tokens.size());
         reused += s.computed;
         live.emplace(static_cast<std::uint64_t>(id), std::move(s));
       }
@@ -195,13 +202,13 @@ TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
       const auto left = static_cast<std::uint32_t>(s.tokens.size()) - s.computed;
       const std::uint32_t upto = s.computed + 1 + r[3] % left;
       const bool fits = ledger.pages_needed(SequenceId{id}, upto) <= ledger.available();
-      ASSERT_EQ(ledger.reserve(SequenceId{id}, upto), fits);
+      EXPECT_EQ(ledger.reserve(SequenceId{id}, upto), fits);
       arena.carry_out(ledger.copies());
       ledger.copies_done();
       if (fits) {
         const auto table = ledger.table(SequenceId{id});
         for (std::uint32_t p = s.computed; p < upto; ++p) {
-          ASSERT_EQ(ledger.pool().references(table[p / kPageTokens]), 1U)
+          EXPECT_EQ(ledger.pool().references(table[p / kPageTokens]), 1U)
               << "wrote to a shared page";
           arena.at(table[p / kPageTokens], p % kPageTokens) = s.prefixes[p];
         }
@@ -222,20 +229,45 @@ TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
       live.erase(it);
     }
     ledger.check();
-    ASSERT_LE(ledger.pool().cached(), 16U);
+    EXPECT_LE(ledger.pool().cached(), max_cached);
     for (const auto& [id, s] : live) {
       const auto table = ledger.table(SequenceId{id});
       for (std::uint32_t p = 0; p < s.computed; ++p) {
-        ASSERT_EQ(arena.at(table[p / kPageTokens], p % kPageTokens), s.prefixes[p])
+        EXPECT_EQ(arena.at(table[p / kPageTokens], p % kPageTokens), s.prefixes[p])
             << "step " << step << ", sequence " << id << ", position " << p;
       }
     }
   }
+  for (const auto& [id, s] : live) ledger.close(SequenceId{id}, s.tokens, s.computed);
+  EXPECT_EQ(ledger.pool().held(), 0U);
+  return reused;
+}
+
+TEST(Ledger, AMillionRandomOperationsFindEveryPrefixWhereItBelongs) {
+  Ledger ledger({.pages = 24, .max_cached = 16});
+  // Few distinct prompts over three tokens, so that prefixes meet often.
+  const auto reused =
+      random_operations(ledger, 42, 1'000'000, 16, [](std::uint32_t kind, std::uint32_t size) {
+        std::vector<TokenId> tokens(1 + size % 70);
+        for (std::uint32_t i = 0; i < tokens.size(); ++i)
+          tokens[i] = static_cast<TokenId>(kind % 5 == 0 && i > 18 ? i % 3 : 0);
+        return tokens;
+      });
   EXPECT_GT(reused, 1'000'000U);
   EXPECT_GT(ledger.stats().evicted_pages, 1000U);
   EXPECT_GT(ledger.stats().merged_pages, 100U);
-  for (const auto& [id, s] : live) ledger.close(SequenceId{id}, s.tokens, s.computed);
-  EXPECT_EQ(ledger.pool().held(), 0U);
+}
+
+TEST(Ledger, ManyShortPromptsThatComeBackFindTheirOwnPages) {
+  Ledger ledger({.pages = 200});
+  const auto reused =
+      random_operations(ledger, 43, 100'000, 200, [](std::uint32_t kind, std::uint32_t size) {
+        std::vector<TokenId> tokens(1 + size % 24);
+        for (std::uint32_t i = 0; i < tokens.size(); ++i)
+          tokens[i] = static_cast<TokenId>(kind % 80 + i);
+        return tokens;
+      });
+  EXPECT_GT(reused, 10'000U);
 }
 
 }  // namespace

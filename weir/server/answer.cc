@@ -17,6 +17,7 @@ Answer::Answer(std::shared_ptr<http::Exchange> exchange, std::shared_ptr<const S
       encoder_(plan.head),
       stream_(plan.stream),
       timings_(plan.timings),
+      tenant_(plan.tenant),
       log_(log),
       headers_(std::move(headers)) {
   usage_.prompt_tokens = plan.prompt_tokens;
@@ -27,6 +28,14 @@ Status Answer::submit(const std::shared_ptr<http::Exchange>& exchange,
                       AnswerPlan plan, std::vector<http::Header> headers, RequestLog& log) {
   auto answer = std::make_shared<Answer>(exchange, std::move(model), plan, std::move(headers), log);
   std::vector<engine::SequenceId> ids;
+  if (plan.choices.size() > engine.max_waiting()) {
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("this request asks for {} answers, but at most {} may wait here: lower n "
+                    "or the number of prompts",
+                    plan.choices.size(), engine.max_waiting()),
+        "n");
+  }
   answer->slots_.reserve(plan.choices.size());
   for (auto& choice : plan.choices) {
     auto generation =
@@ -97,7 +106,7 @@ void Answer::take(std::uint32_t index, Slot& slot) {
   usage_.completion_tokens += slot.generation.tokens();
   // Further choices find all of the prompt, which is the leader's doing and no saving of work.
   if (slot.leads) usage_.cached_tokens += finish->timings.cached_tokens;
-  log_.ended(head_.id, index, *finish);
+  log_.ended(head_.id, tenant_, slot.stream->id(), *finish);
   if (slot.generation.stopped()) return close(index, slot, api::FinishWord::kStop, finish->timings);
   switch (finish->reason) {
     case engine::FinishReason::kStop:

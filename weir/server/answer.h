@@ -60,6 +60,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   const api::ChunkEncoder encoder_;
   const bool stream_;
   const bool timings_;
+  const policy::TenantId tenant_;
   RequestLog& log_;
   std::vector<http::Header> headers_;
   std::vector<Slot> slots_;

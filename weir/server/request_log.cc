@@ -1,5 +1,6 @@
 #include "weir/server/request_log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weir/server/wire_timings.h"
@@ -19,27 +20,33 @@ void RequestLog::began(const std::string& id, std::int64_t unix_seconds, policy:
                        std::vector<engine::SequenceId> choices) {
   const std::lock_guard lock(mutex_);
   const std::size_t count = choices.size();
-  Entry entry{unix_seconds, tenant, std::move(choices), {}};
+  Entry entry{unix_seconds, std::move(choices), {}};
   entry.ends.resize(count);
   // A client may give its id twice; the later request is the one that is told of.
-  if (entries_.insert_or_assign(id, std::move(entry)).second) order_.push_back(id);
+  const Key key{tenant, id};
+  if (entries_.insert_or_assign(key, std::move(entry)).second) order_.push_back(key);
   if (order_.size() <= capacity_) return;
   entries_.erase(order_.front());
   order_.pop_front();
 }
 
-void RequestLog::ended(const std::string& id, std::size_t choice, const engine::Finish& finish) {
+void RequestLog::ended(const std::string& id, policy::TenantId tenant, engine::SequenceId sequence,
+                       const engine::Finish& finish) {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(id);
-  if (it == entries_.end() || choice >= it->second.ends.size()) return;
-  it->second.ends[choice] = End{finish.reason, finish.timings};
+  const auto it = entries_.find({tenant, id});
+  if (it == entries_.end()) return;
+  Entry& entry = it->second;
+  const auto choice = std::find(entry.choices.begin(), entry.choices.end(), sequence);
+  if (choice == entry.choices.end()) return;
+  entry.ends[static_cast<std::size_t>(choice - entry.choices.begin())] =
+      End{finish.reason, finish.timings};
 }
 
 std::optional<std::string> RequestLog::describe(const std::string& id, policy::TenantId tenant,
                                                 const engine::Engine& engine) const {
   const std::lock_guard lock(mutex_);
-  const auto it = entries_.find(id);
-  if (it == entries_.end() || it->second.tenant != tenant) return std::nullopt;
+  const auto it = entries_.find({tenant, id});
+  if (it == entries_.end()) return std::nullopt;
   const Entry& entry = it->second;
   std::vector<api::ChoiceAccount> choices;
   for (std::size_t i = 0; i < entry.choices.size(); ++i) {

@@ -6,10 +6,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "weir/engine/engine.h"
@@ -23,7 +24,9 @@ class RequestLog {
   /// `id` as answers carry it; `choices` in their order.
   void began(const std::string& id, std::int64_t unix_seconds, policy::TenantId tenant,
              std::vector<engine::SequenceId> choices);
-  void ended(const std::string& id, std::size_t choice, const engine::Finish& finish);
+  /// `sequence`: the choice that ended; one that is not (or no more) known is ignored.
+  void ended(const std::string& id, policy::TenantId tenant, engine::SequenceId sequence,
+             const engine::Finish& finish);
 
   /// The body of the answer. Nothing when `tenant` had no request of that id, or it is forgotten.
   [[nodiscard]] std::optional<std::string> describe(const std::string& id, policy::TenantId tenant,
@@ -36,14 +39,15 @@ class RequestLog {
   };
   struct Entry {
     std::int64_t created = 0;
-    policy::TenantId tenant{};
     std::vector<engine::SequenceId> choices;
     std::vector<std::optional<End>> ends;
   };
   const std::size_t capacity_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Entry> entries_;  // guarded by mutex_
-  std::deque<std::string> order_;                   // guarded by mutex_; oldest first
+  /// Clients may choose ids, so two may choose the same.
+  using Key = std::pair<policy::TenantId, std::string>;
+  std::map<Key, Entry> entries_;  // guarded by mutex_
+  std::deque<Key> order_;         // guarded by mutex_; oldest first
 };
 
 }  // namespace weir::server

@@ -154,6 +154,8 @@ Result<Priority> decode_priority(const Fields& fields) {
     WEIR_TRY(const auto tier, fields.string("service_tier"));
     return tier && *tier == "flex" ? Priority::kBackground : Priority::kStandard;
   }
+  if (!value->is_string() && !value->is_number())
+    return wrong_type("priority", "a class or a number", *value);
   if (!value->is_string()) {
     WEIR_TRY(const auto number, to_integer(*value, "priority", std::numeric_limits<int>::min(),
                                            std::numeric_limits<int>::max()));
