@@ -201,10 +201,11 @@ void Ledger::close(SequenceId id, std::span<const TokenId> tokens, std::uint32_t
   if (options_.prefix_cache && rest >= options_.min_copied_tokens && s.pages.size() > s.published) {
     const PageId page = s.pages[s.published];
     const auto held = tokens.subspan(s.published * kPageTokens, rest);
-    // A page that a fork goes on writing must not be remembered half full.
-    // Nor is it worth a second page: the partial search looks at the newest siblings only, so the
-    // same tokens are asked for exactly as well.
-    if (pool_.references(page) == 1 && tree_.find_partial(s.space, s.tip, held).tokens < rest &&
+    // A page that a fork goes on writing must not be remembered half full, one that a fork only
+    // read is remembered already, and what is known needs no second page. The partial search looks
+    // at the newest siblings only, so the same tokens are asked for exactly as well.
+    if (pool_.references(page) == 1 && !pool_.remembered(page) &&
+        tree_.find_partial(s.space, s.tip, held).tokens < rest &&
         tree_.find(s.space, s.tip, held) == kNoNode) {
       tree_.insert(s.space, s.tip, held, page, s.priority);
     }
