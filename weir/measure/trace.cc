@@ -179,6 +179,8 @@ Result<Trace> parse_trace(std::string_view text) {
   if (trace->entries.empty()) return fail(Code::kCorrupt, "the trace holds no request");
   std::ranges::stable_sort(trace->entries, {}, &Entry::at);
   const Duration first = trace->entries.front().at;
+  if (seconds(trace->entries.back().at) - seconds(first) > kMaxSeconds)
+    return fail(Code::kCorrupt, "the trace lasts over 30 years, which no traffic does");
   for (auto& entry : trace->entries) entry.at -= first;
   return trace;
 }
