@@ -13,6 +13,8 @@
 namespace weir::engine {
 namespace {
 
+constexpr std::uint64_t kIdlesPerCheck = 64;
+
 std::uint64_t entropy() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -84,7 +86,10 @@ void StepLoop::run() {
       begin_step();
     }
     tell();  // Who left or is late need not wait for the step.
-    if (batch.empty() && copies.empty()) continue;
+    if (batch.empty() && copies.empty()) {
+      now = clock.now();
+      continue;
+    }
     compute();
     finish_step(began);
     tell();
@@ -94,7 +99,8 @@ void StepLoop::run() {
 /// False when the engine is going down.
 bool StepLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   if (!scheduler.idle()) return true;
-  scheduler.check();
+  // Walking every page takes milliseconds on a large pool, which whoever comes next would wait for.
+  if (times_idle++ % kIdlesPerCheck == 0) scheduler.check();
   books.check(scheduler);
   WEIR_CHECK(scheduler.ledger().pool().held() == 0, "an idle engine holds no pages");
   idle.notify_all();

@@ -73,6 +73,7 @@ struct StepLoop {
   std::vector<std::chrono::nanoseconds> gaps, delays;
   sched::Held held = sched::Held::kNothing;  // By the plan before.
   StepRecord record;
+  std::uint64_t times_idle = 0;
   model::SamplerWorkspace workspace;
   TimePoint now;  // Read once a step, after the forward pass, and on waking.
 
