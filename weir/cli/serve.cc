@@ -132,6 +132,7 @@ void complete_schedule(ServeOptions& options) {
   schedule.ledger.prefix_cache = !options.no_prefix_cache;
   schedule.chunked_prefill = !options.no_chunked_prefill;
   if (options.admission == "worst-case") schedule.admission = sched::Admission::kWorstCase;
+  if (options.admission == "greedy") schedule.admission = sched::Admission::kGreedy;
   options.load.engine.measure_steps = schedule.fixed_budget == 0;
 }
 
@@ -257,9 +258,10 @@ void add_schedule_options(CLI::App& command, ServeOptions& options) {
       ->capture_default_str();
   command
       .add_option("--admission", options.admission,
-                  "Pages a request is taken to need: optimistic (what recent answers took) or\n"
-                  "worst-case (its max_tokens)")
-      ->check(CLI::IsMember({"optimistic", "worst-case"}))
+                  "Pages a request is taken to need: optimistic (what recent answers took),\n"
+                  "worst-case (its max_tokens), or greedy (the next one; fills memory, and sends\n"
+                  "somebody away when it is full)")
+      ->check(CLI::IsMember({"optimistic", "worst-case", "greedy"}))
       ->capture_default_str();
   command.add_flag("--no-prefix-cache", options.no_prefix_cache,
                    "Read every prompt anew, whatever is in memory");

@@ -86,7 +86,7 @@ EngineOptions random_schedule(Draw& draw, std::uint32_t least_pages) {
   s.fixed_budget = draw.once_in(3) ? 0 : draw.between(1, 120);
   s.min_prefill_rows = draw.between(1, 40);
   s.ledger.prefix_cache = !draw.once_in(4);
-  s.admission = draw.once_in(3) ? sched::Admission::kWorstCase : sched::Admission::kOptimistic;
+  s.admission = static_cast<sched::Admission>(draw.below(3));
   s.length_quantile = 0.3;  // Rash, so that memory runs out and somebody is pre-empted.
   o.kv_pages = draw.once_in(3) ? 200 : draw.between(least_pages, 2 * least_pages);
   return o;

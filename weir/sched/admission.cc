@@ -51,6 +51,8 @@ std::optional<SequenceId> Scheduler::first_in_order(Instant now) const {
 
 std::uint32_t Scheduler::expected_positions(const Sequence& s) const {
   if (options_.admission == Admission::kWorstCase) return s.prompt + s.request.max_tokens;
+  if (options_.admission == Admission::kGreedy)
+    return std::min(s.size() + kPageTokens, s.prompt + s.request.max_tokens);
   return s.prompt +
          lengths_.expect_beyond(options_.length_quantile, s.answer(), s.request.max_tokens);
 }

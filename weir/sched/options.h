@@ -16,6 +16,8 @@ enum class Admission : std::uint8_t {
   kWorstCase,   ///< Prompt and max_tokens: never pre-empts for memory, runs fewer at once.
   kOptimistic,  ///< Prompt and the answer length that `length_quantile` of recent answers did not
                 ///< exceed.
+  kGreedy,  ///< What it has, and the next page: fills memory to the last page, and sends somebody
+            ///< away when that runs out.
 };
 
 struct Options {

@@ -254,6 +254,40 @@ TEST(Scenario, WhenAdmissionHopedForShortAnswersAllFinishByPreemption) {
   EXPECT_LE(c.recomputed_rows, c.prompt_rows + c.decode_rows);
 }
 
+TEST(Scenario, GreedyAdmissionFillsThePoolAndEverybodyFinishes) {
+  Options o = pages(720);
+  o.admission = Admission::kGreedy;
+  o.max_running = o.max_logit_rows = 128;
+  Scenario s(o, small_machine());
+  double held = 0;
+  double filled = 0;
+  int plans = 0;
+  s.on_plan = [&](const StepPlan& plan) {
+    if (plan.held != Held::kPages) return;  // It is not memory that bounds this step.
+    const double pages = s.drive.scheduler.ledger().pool().held();
+    double slots = 0;
+    double tokens = 0;
+    for (const StepRow& row : plan.rows) {
+      if (!s.drive.scheduler.ledger().contains(row.id)) continue;  // Ended with this step.
+      slots += static_cast<double>(s.drive.scheduler.table(row.id).size()) * kPageTokens;
+      tokens += row.first + row.count;
+    }
+    if (slots == 0) return;
+    held += pages / 720;
+    filled += tokens / slots;
+    ++plans;
+  };
+  s.run(R"(
+    at 0s 160 chats named chat prompt 200 answer 120
+    until idle)");
+  s.drive.expect_right_answers();
+  EXPECT_EQ(s.ended("chat", End::kFinished), 160U);
+  ASSERT_GT(plans, 100);
+  EXPECT_GT(held / plans, 0.95) << "of the pages are held";
+  EXPECT_GT(filled / plans, 0.95) << "of their slots hold a token";
+  EXPECT_GT(s.drive.scheduler.counts().memory_preemptions, 0U);
+}
+
 TEST(Scenario, UnderMemoryPressureTheCriticalGoFirstAndTheBackgroundPays) {
   Options o = pages(64);
   o.admission = Admission::kWorstCase;
