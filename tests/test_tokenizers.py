@@ -205,6 +205,15 @@ def test_unknown_characters_without_byte_fallback(tmp_path):
         same_ids(tmp_path / "tokenizer.json", tokenizer, DOCUMENTS)
 
 
+def with_exact_scores(tokenizer):
+    """Its scores in whole 1024ths. Training ends in other last bits each time, so that segmentations of equal sums
+    ("7" "77" and "77" "7") would be told apart by rounding; sums of these are exact, and the first found must stay."""
+    content = json.loads(tokenizer.to_str())
+    for entry in content["model"]["vocab"]:
+        entry[1] = round(entry[1] * 1024) / 1024
+    return Tokenizer.from_str(json.dumps(content))
+
+
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
 def test_unigram(tmp_path, scheme):
     trainer = trainers.UnigramTrainer(vocab_size=3000, special_tokens=["[unk]", "[s]"], unk_token="[unk]",
@@ -217,7 +226,7 @@ def test_unigram(tmp_path, scheme):
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)
     tokenizer.decoder = decoders.Metaspace(prepend_scheme=scheme)
     tokenizer.train_from_iterator(DOCUMENTS[::6], trainer)
-    check(tmp_path, tokenizer, None, same_text=False)
+    check(tmp_path, with_exact_scores(tokenizer), None, same_text=False)
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
