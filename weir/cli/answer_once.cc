@@ -17,20 +17,6 @@ namespace {
 constexpr std::size_t kMaxPrompt = 16U << 20;
 constexpr int kExitInterrupted = 130;  // 128 + SIGINT, as shells have it.
 
-const char* name_of(engine::FinishReason reason) {
-  switch (reason) {
-    case engine::FinishReason::kStop:
-      return "stop";
-    case engine::FinishReason::kLength:
-      return "length";
-    case engine::FinishReason::kCancelled:
-      return "cancelled";
-    case engine::FinishReason::kError:
-      return "error";
-  }
-  return "error";
-}
-
 std::string as_json(const std::string& model, const Reply& reply) {
   const engine::Timings& t = reply.timings;
   const auto ms = [](std::chrono::nanoseconds d) {
@@ -42,7 +28,7 @@ std::string as_json(const std::string& model, const Reply& reply) {
   const boost::json::object object = {
       {"model", model},
       {"answer", reply.text},
-      {"finish_reason", name_of(reply.reason)},
+      {"finish_reason", engine::name(reply.reason)},
       {"usage",
        {{"prompt_tokens", t.prompt_tokens},
         {"completion_tokens", t.answer_tokens},

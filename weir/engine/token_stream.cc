@@ -11,6 +11,20 @@ constexpr std::size_t kUsualLag = 32;
 
 }  // namespace
 
+std::string_view name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kError:
+      return "error";
+  }
+  return "error";
+}
+
 TokenStream::TokenStream(std::function<void()> on_ready, const sys::Clock* clock, SequenceId id)
     : on_ready_(std::move(on_ready)), clock_(clock), id_(id) {
   events_.reserve(kUsualLag);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/ids.h"
@@ -31,6 +32,9 @@ enum class FinishReason : std::uint8_t {
   kCancelled,  ///< The reader left, or the engine is going down.
   kError,      ///< `error` says why; this request only.
 };
+
+/// In the words that users see.
+[[nodiscard]] std::string_view name(FinishReason reason);
 
 struct TokenEvent {
   TokenId token = 0;

@@ -50,7 +50,7 @@ struct Ended {
   std::uint32_t wasted_tokens;  ///< Answer tokens computed for somebody who did not stay.
 };
 
-/// Why nothing (more) was admitted in this step; each waiting request carries the last one it met.
+/// Why nothing (more) was admitted in this step: what the next in order met.
 enum class Held : std::uint8_t {
   kNothing,    ///< Nobody waits.
   kBudget,     ///< The step's token budget is spent.

@@ -51,11 +51,11 @@ std::optional<std::string> RequestLog::describe(const std::string& id, policy::T
   std::vector<api::ChoiceAccount> choices;
   for (std::size_t i = 0; i < entry.choices.size(); ++i) {
     if (entry.ends[i]) {
-      choices.push_back({to_wire(entry.ends[i]->reason), to_wire(entry.ends[i]->timings)});
+      choices.push_back({engine::name(entry.ends[i]->reason), to_wire(entry.ends[i]->timings)});
     } else if (const auto account = engine.account(entry.choices[i])) {
       choices.push_back({state_of(*account), to_wire(account->timings)});
     } else {  // Ended, and its reader was not there to take the end.
-      choices.push_back({to_wire(engine::FinishReason::kCancelled), {}});
+      choices.push_back({engine::name(engine::FinishReason::kCancelled), {}});
     }
   }
   return api::encode_account(id, entry.created, choices);

@@ -40,18 +40,4 @@ api::Timings to_wire(const engine::Timings& t) {
   return wire;
 }
 
-std::string_view to_wire(engine::FinishReason reason) {
-  switch (reason) {
-    case engine::FinishReason::kStop:
-      return "stop";
-    case engine::FinishReason::kLength:
-      return "length";
-    case engine::FinishReason::kCancelled:
-      return "cancelled";
-    case engine::FinishReason::kError:
-      return "error";
-  }
-  return "error";
-}
-
 }  // namespace weir::server

@@ -2,14 +2,11 @@
 
 /// The engine's account of an answer in the wire's words. Thread safety: pure functions.
 
-#include <string_view>
-
 #include "weir/api/timings.h"
 #include "weir/engine/token_stream.h"
 
 namespace weir::server {
 
 [[nodiscard]] api::Timings to_wire(const engine::Timings& timings);
-[[nodiscard]] std::string_view to_wire(engine::FinishReason reason);
 
 }  // namespace weir::server
