@@ -42,30 +42,35 @@ struct CodeRows {
 
 /// Whether unpacked codes of signed types are bytes with a sign, or shifted by 128 into u8.
 inline constexpr bool kSignedCodes = false;
+/// Whether the codes of a block, eight vectors, stay in registers beside the sums of a tile.
+inline constexpr bool kCodesInRegisters = true;
+
+template <int kSteps, int M>
+WEIR_INLINE void dot(const U8x64* codes, const CodeRows& x, I32x16 (&out)[M]) {
+  WEIR_UNROLL for (int m = 0; m < M; ++m) {
+    // Two chains hide the latency of vpdpbusd when there are few rows.
+    __m512i sum[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    const std::int8_t* row = x.codes + static_cast<std::uint64_t>(m) * x.stride;
+    WEIR_UNROLL for (int j = 0; j < kSteps; ++j) {
+      std::int32_t four;
+      std::memcpy(&four, row + 4 * j, 4);
+      sum[j % 2] = _mm512_dpbusd_epi32(sum[j % 2], codes[j].v.raw, _mm512_set1_epi32(four));
+    }
+    out[m] = {hn::Vec<DI>{_mm512_add_epi32(sum[0], sum[1])}};
+  }
+}
 
 template <Codes kCodes, int kSteps, int M>
 WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M]) {
-  // Two chains hide the latency of vpdpbusd when there are few rows.
-  __m512i odd[M];
-  __m512i even[M];
-  WEIR_UNROLL for (int m = 0; m < M; ++m) even[m] = odd[m] = _mm512_setzero_si512();
-  WEIR_UNROLL for (int j = 0; j < kSteps; ++j) {
-    const __m512i codes = _mm512_loadu_si512(w + 64 * j);
-    WEIR_UNROLL for (int m = 0; m < M; ++m) {
-      std::int32_t four;
-      std::memcpy(&four, x.codes + static_cast<std::uint64_t>(m) * x.stride + 4 * j, 4);
-      __m512i& sum = j % 2 == 0 ? even[m] : odd[m];
-      sum = _mm512_dpbusd_epi32(sum, codes, _mm512_set1_epi32(four));
-    }
-  }
-  WEIR_UNROLL for (int m = 0; m < M; ++m) {
-    out[m] = {hn::Vec<DI>{_mm512_add_epi32(even[m], odd[m])}};
-  }
+  U8x64 codes[kSteps];
+  WEIR_UNROLL for (int j = 0; j < kSteps; ++j) codes[j] = load_bytes(w + 64 * j);
+  dot<kSteps, M>(codes, x, out);
 }
 
 #elif WEIR_SIMD
 
 inline constexpr bool kSignedCodes = true;
+inline constexpr bool kCodesInRegisters = false;
 
 #if HWY_TARGET == HWY_AVX2
 WEIR_INLINE __m256i byte_products(__m256i u, __m256i s) { return _mm256_maddubs_epi16(u, s); }
@@ -146,6 +151,7 @@ WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M])
 #else  // The scalar twin.
 
 inline constexpr bool kSignedCodes = true;
+inline constexpr bool kCodesInRegisters = false;
 
 template <Codes kCodes, int kSteps, int M>
 WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M]) {

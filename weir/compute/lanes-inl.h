@@ -299,6 +299,44 @@ WEIR_INLINE float sum_lanes(const F32x16& a) {
   return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
+template <class V>
+WEIR_INLINE V folded_sum(const Wide<V, 1>& a) {
+  return a.v;
+}
+template <class V, int N>
+WEIR_INLINE V folded_sum(const Wide<V, N>& a) {
+  return hn::Add(folded_sum(a.lo), folded_sum(a.hi));
+}
+template <class V>
+WEIR_INLINE V folded_max(const Wide<V, 1>& a) {
+  return a.v;
+}
+template <class V, int N>
+WEIR_INLINE V folded_max(const Wide<V, N>& a) {
+  return hn::Max(folded_max(a.lo), folded_max(a.hi));
+}
+/// Exact, so that its order does not matter. REQUIRES: the sum fits.
+WEIR_INLINE std::int32_t sum_lanes(const I32x16& a) {
+  return hn::GetLane(hn::SumOfLanes(DI(), folded_sum(a)));
+}
+/// REQUIRES: no NaN.
+WEIR_INLINE float largest_lane(const F32x16& a) {
+  return hn::GetLane(hn::MaxOfLanes(DF(), folded_max(a)));
+}
+
+template <class V, int N>
+WEIR_INLINE void store_s8_wide(const Wide<V, N>& a, std::int8_t* p) {
+  if constexpr (N == 1) {
+    const hn::Rebind<std::int8_t, DI> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, a.v), narrow, p);
+  } else {
+    store_s8_wide(a.lo, p);
+    store_s8_wide(a.hi, p + N / 2 * kVector);
+  }
+}
+/// REQUIRES: every lane within [-128, 127].
+WEIR_INLINE void store_s8(const I32x16& a, std::int8_t* p) { store_s8_wide(a, p); }
+
 #else  // The scalar twin.
 
 struct F32x16 {
@@ -480,6 +518,22 @@ WEIR_INLINE float sum_lanes(const F32x16& a) {
     for (int i = 0; i < width; ++i) x[i] += x[i + width];
   }
   return x[0];
+}
+/// Exact, so that its order does not matter. REQUIRES: the sum fits.
+WEIR_INLINE std::int32_t sum_lanes(const I32x16& a) {
+  std::int32_t sum = 0;
+  for (const std::int32_t x : a.v) sum += x;
+  return sum;
+}
+/// REQUIRES: no NaN.
+WEIR_INLINE float largest_lane(const F32x16& a) {
+  float largest = a.v[0];
+  for (const float x : a.v) largest = x > largest ? x : largest;
+  return largest;
+}
+/// REQUIRES: every lane within [-128, 127].
+WEIR_INLINE void store_s8(const I32x16& a, std::int8_t* p) {
+  for (int i = 0; i < kLanes; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
 }
 
 #endif  // WEIR_SIMD

@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "weir/compute/matmul_quantised.cc"
 #include <hwy/foreach_target.h>
 
-#include "weir/compute/dots-inl.h"
+#include "weir/compute/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 WEIR_BEFORE_VNNI
@@ -30,98 +30,22 @@ struct Chunk {
   alignas(64) float minimum[kChunkColumns / 16][kLanes];
 };
 
-/// IQ4_NL's values (ggml-common.h, kvalues_iq4nl).
-alignas(16) inline constexpr std::int8_t kTableValues[16] = {
-    -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-
-WEIR_INLINE void unpack_nibbles(const std::uint8_t* plane, U8x64 (&v)[8]) {
-  WEIR_UNROLL for (int j = 0; j < 4; ++j) {
-    const U8x64 both = load_bytes(plane + 64 * j);
-    v[j] = shifted<0>(both, 15);
-    v[j + 4] = shifted<-4>(both, 15);
-  }
-}
-
-/// The pairs of the four vectors of one half, moved to bits kTo and kTo + 1.
-template <int kTo>
-WEIR_INLINE void unpack_pairs(const std::uint8_t* plane, U8x64* v) {
-  const U8x64 all = load_bytes(plane);
-  constexpr std::uint8_t mask = 3 << kTo;
-  v[0] = shifted<kTo>(all, mask);
-  v[1] = shifted<kTo - 2>(all, mask);
-  v[2] = shifted<kTo - 4>(all, mask);
-  v[3] = shifted<kTo - 6>(all, mask);
-}
-
-template <int kTo, int kVector8 = 0>
-WEIR_INLINE void or_bits(const U8x64& all, U8x64 (&v)[8]) {
-  if constexpr (kVector8 < 8) {
-    v[kVector8] = bit_or(v[kVector8], shifted<kTo - kVector8>(all, 1 << kTo));
-    or_bits<kTo, kVector8 + 1>(all, v);
-  }
-}
-
-template <Codes kCodes>
-WEIR_INLINE void unpack_codes(const std::uint8_t* block, std::uint8_t* out) {
-  U8x64 v[8];
-  if constexpr (kCodes == Codes::kS8) {
-    WEIR_UNROLL for (int j = 0; j < 8; ++j) v[j] = load_bytes(block + 64 * j);
-  } else if constexpr (kCodes == Codes::kU2 || kCodes == Codes::kU3) {
-    unpack_pairs<0>(block, v);
-    unpack_pairs<0>(block + 64, v + 4);
-    if constexpr (kCodes == Codes::kU3) or_bits<2>(load_bytes(block + 128), v);
-  } else {
-    unpack_nibbles(block, v);
-    if constexpr (kCodes == Codes::kU5) or_bits<4>(load_bytes(block + 256), v);
-    if constexpr (kCodes == Codes::kU6) {
-      U8x64 high[8];
-      unpack_pairs<4>(block + 256, high);
-      unpack_pairs<4>(block + 320, high + 4);
-      WEIR_UNROLL for (int j = 0; j < 8; ++j) v[j] = bit_or(v[j], high[j]);
-    }
-    if constexpr (kCodes == Codes::kTable) {
-      const auto* table = reinterpret_cast<const std::uint8_t*>(kTableValues);
-      WEIR_UNROLL for (int j = 0; j < 8; ++j) v[j] = lookup(table, v[j]);
-    }
-  }
-  constexpr bool kShift = (kCodes == Codes::kS8 || kCodes == Codes::kTable) && !kSignedCodes;
-  WEIR_UNROLL for (int j = 0; j < 8; ++j) {
-    store(kShift ? bit_xor(v[j], set_bytes(128)) : v[j], out + 64 * j);
-  }
-}
-
-WEIR_INLINE const std::uint16_t* halves(const std::uint8_t* p) {
-  return reinterpret_cast<const std::uint16_t*>(p);
-}
-
 /// Unpacks `blocks` blocks at `p` (a header first, where the format has one).
 template <DType kType>
 void unpack(const std::uint8_t* p, std::uint64_t blocks, Chunk& chunk) {
-  constexpr PanelFormat f = panel_format(kType);
-  F32x16 d = set(0.0F);
-  F32x16 outer_minimum = d;
-  if constexpr (f.header_bytes() != 0) {
-    d = load_f16(halves(p));
-    if constexpr (f.has_minimum()) outer_minimum = load_f16(halves(p + 32));
-    p += f.header_bytes();
-  }
-  for (std::uint64_t b = 0; b < blocks; ++b, p += f.block_bytes()) {
-    unpack_codes<f.codes>(p, chunk.codes[b]);
-    const std::uint8_t* s = p + f.code_bytes();
-    if constexpr (f.scales == Scales::kD || f.scales == Scales::kDM) {
-      store(load_f16(halves(s)), chunk.scale[b]);
-      if constexpr (f.has_minimum()) store(load_f16(halves(s + 32)), chunk.minimum[b]);
-    } else if constexpr (f.scales == Scales::k32M) {
-      store(mul(d, to_f32(load_u8(s))), chunk.scale[b]);
-      store(mul(outer_minimum, to_f32(load_u8(s + 16))), chunk.minimum[b]);
-    } else {
-      for (int half = 0; half < 2; ++half, s += 16) {
-        const I32x16 scale =
-            f.scales == Scales::k16 ? load_s8(reinterpret_cast<const std::int8_t*>(s)) : load_u8(s);
-        store(mul(d, to_f32(scale)), chunk.scale[2 * b + half]);
-        if constexpr (f.has_minimum()) {
-          store(mul(outer_minimum, to_f32(load_u8(s + 32))), chunk.minimum[2 * b + half]);
-        }
+  constexpr int kGroups = BlockReader<kType>::kGroups;
+  BlockReader<kType> reader(p);
+  reader.header();
+  for (std::uint64_t b = 0; b < blocks; ++b) {
+    U8x64 codes[8];
+    F32x16 scale[kGroups];
+    F32x16 minimum[kGroups];
+    reader.next(codes, scale, minimum);
+    WEIR_UNROLL for (int j = 0; j < 8; ++j) store(codes[j], chunk.codes[b] + 64 * j);
+    WEIR_UNROLL for (int g = 0; g < kGroups; ++g) {
+      store(scale[g], chunk.scale[kGroups * b + static_cast<std::uint64_t>(g)]);
+      if constexpr (panel_format(kType).has_minimum()) {
+        store(minimum[g], chunk.minimum[kGroups * b + static_cast<std::uint64_t>(g)]);
       }
     }
   }
@@ -151,13 +75,33 @@ struct TileRows {
   const std::int32_t* code_sums;  ///< Stride 2 block_stride.
 };
 
-/// acc[m] += chunk x row m. One group after the other: integers, then one fma with the product of
-/// the scales, then one with the minimum.
+/// sum[m] += one group's dots with row m: integers, then one fma with the product of the scales,
+/// then one with the minimum.
+template <TileKind kKind, int M>
+WEIR_INLINE void add_group(I32x16 (&dots)[M], const F32x16& scale, const F32x16& minimum,
+                           const TileRows& rows, std::uint64_t b, int g, F32x16 (&sum)[M]) {
+  constexpr int kGroups = 32 / kKind.group;
+  WEIR_UNROLL for (int m = 0; m < M; ++m) {
+    const std::uint64_t block = static_cast<std::uint64_t>(m) * rows.block_stride + b;
+    const std::int32_t* sums = rows.code_sums + 2 * block;
+    if constexpr (kKind.offset != 0) {
+      const std::int32_t codes_sum = kGroups == 2 ? sums[g] : sums[0] + sums[1];
+      dots[m] = sub(dots[m], set(codes_sum << log2_of(kKind.offset)));
+    }
+    sum[m] = fma(to_f32(dots[m]), mul(scale, set(rows.scales[block])), sum[m]);
+    if constexpr (kKind.minimum) {
+      const float s =
+          kGroups == 2 ? rows.scales[block] * static_cast<float>(sums[g]) : rows.scaled_sums[block];
+      sum[m] = fma(minimum, set(s), sum[m]);
+    }
+  }
+}
+
+/// acc[m] += chunk x row m, one group after the other.
 template <TileKind kKind, int M>
 void tile(const Chunk& chunk, std::uint64_t blocks, const TileRows& rows, bool first, float* acc,
           std::uint64_t acc_stride) {
   constexpr int kGroups = 32 / kKind.group;
-  constexpr int kSteps = kKind.group / 4;
   F32x16 sum[M];
   WEIR_UNROLL for (int m = 0; m < M; ++m) {
     sum[m] = first ? set(0.0F) : load(acc + static_cast<std::uint64_t>(m) * acc_stride);
@@ -165,89 +109,124 @@ void tile(const Chunk& chunk, std::uint64_t blocks, const TileRows& rows, bool f
   for (std::uint64_t b = 0; b < blocks; ++b) {
     WEIR_UNROLL for (int g = 0; g < kGroups; ++g) {
       I32x16 dots[M];
-      dot<kKind.codes, kSteps, M>(
+      dot<kKind.codes, kKind.group / 4, M>(
           chunk.codes[b] + 256 * g,
           {rows.x.codes + 32 * b + static_cast<std::uint64_t>(16 * g), rows.x.stride}, dots);
       const std::uint64_t at = b * kGroups + static_cast<std::uint64_t>(g);
-      const F32x16 scale = load(chunk.scale[at]);
-      WEIR_UNROLL for (int m = 0; m < M; ++m) {
-        const std::uint64_t block = static_cast<std::uint64_t>(m) * rows.block_stride + b;
-        const std::int32_t* sums = rows.code_sums + 2 * block;
-        if constexpr (kKind.offset != 0) {
-          const std::int32_t codes_sum = kGroups == 2 ? sums[g] : sums[0] + sums[1];
-          dots[m] = sub(dots[m], set(codes_sum << log2_of(kKind.offset)));
-        }
-        sum[m] = fma(to_f32(dots[m]), mul(scale, set(rows.scales[block])), sum[m]);
-        if constexpr (kKind.minimum) {
-          const float s = kGroups == 2 ? rows.scales[block] * static_cast<float>(sums[g])
-                                       : rows.scaled_sums[block];
-          sum[m] = fma(load(chunk.minimum[at]), set(s), sum[m]);
-        }
-      }
+      add_group<kKind>(dots, load(chunk.scale[at]), load(chunk.minimum[at]), rows, b, g, sum);
     }
   }
   WEIR_UNROLL for (int m = 0; m < M; ++m)
       store(sum[m], acc + static_cast<std::uint64_t>(m) * acc_stride);
 }
 
-template <TileKind kKind>
-void tile_of(std::uint64_t count, const Chunk& chunk, std::uint64_t blocks, const TileRows& rows,
-             bool first, float* acc, std::uint64_t acc_stride) {
-  switch (count) {
-    case 1:
-      return tile<kKind, 1>(chunk, blocks, rows, first, acc, acc_stride);
-    case 2:
-      return tile<kKind, 2>(chunk, blocks, rows, first, acc, acc_stride);
-    case 3:
-      return tile<kKind, 3>(chunk, blocks, rows, first, acc, acc_stride);
-    case 4:
-      return tile<kKind, 4>(chunk, blocks, rows, first, acc, acc_stride);
-    default:
-      break;
+/// out[m] = panel x row m, codes unpacked in registers: the same operations in the same order.
+template <DType kType, int M>
+void whole_panel(const std::uint8_t* panel, std::uint64_t blocks, const TileRows& rows, float* out,
+                 std::uint64_t out_stride) {
+  constexpr TileKind kKind = tile_kind(panel_format(kType));
+  constexpr int kGroups = 32 / kKind.group;
+  F32x16 sum[M];
+  WEIR_UNROLL for (int m = 0; m < M; ++m) sum[m] = set(0.0F);
+  BlockReader<kType> reader(panel);
+  for (std::uint64_t b = 0; b < blocks; ++b) {
+    if (b % kChunkBlocks == 0) reader.header();
+    U8x64 codes[8];
+    F32x16 scale[kGroups];
+    F32x16 minimum[kGroups];
+    reader.prefetch();
+    reader.next(codes, scale, minimum);
+    WEIR_UNROLL for (int g = 0; g < kGroups; ++g) {
+      I32x16 dots[M];
+      dot<kKind.group / 4, M>(
+          codes + kKind.group / 4 * g,
+          {rows.x.codes + 32 * b + static_cast<std::uint64_t>(16 * g), rows.x.stride}, dots);
+      add_group<kKind>(dots, scale[g], minimum[g], rows, b, g, sum);
+    }
   }
-  if constexpr (kTileRows > 4) {
-    if (count == 5) return tile<kKind, 5>(chunk, blocks, rows, first, acc, acc_stride);
-    tile<kKind, 6>(chunk, blocks, rows, first, acc, acc_stride);
+  WEIR_UNROLL for (int m = 0; m < M; ++m)
+      store(sum[m], out + static_cast<std::uint64_t>(m) * out_stride);
+}
+
+/// f<M>() with M = count, a compile-time number up to kTileRows.
+template <int M = kTileRows, class F>
+WEIR_INLINE void with_rows(std::uint64_t count, const F& f) {
+  if constexpr (M > 1) {
+    if (count < M) return with_rows<M - 1>(count, f);
   }
+  f.template operator()<M>();
+}
+
+/// f<M>(row) over [row0, row_end) in the fewest tiles, as equal as they can be: a tile of one or
+/// two rows takes almost as long as one of six.
+template <class F>
+WEIR_INLINE void for_tiles(std::uint64_t row0, std::uint64_t row_end, const F& f) {
+  for (std::uint64_t tiles = (row_end - row0 + kTileRows - 1) / kTileRows; tiles > 0; --tiles) {
+    const std::uint64_t count = (row_end - row0 + tiles - 1) / tiles;
+    with_rows(count, [&]<int M>() { f.template operator()<M>(row0); });
+    row0 += count;
+  }
+}
+
+/// Rows [row, row + count) of a tile, at the panel's block b0.
+TileRows tile_rows(const PanelProduct& p, std::uint64_t row, std::uint64_t b0) {
+  const std::uint64_t all_blocks = p.columns / kBlockColumns;
+  const std::uint64_t block = row * all_blocks + b0;
+  return {{p.codes + block * kBlockColumns, p.columns},
+          p.scales + block,
+          p.scaled_sums + block,
+          all_blocks,
+          p.code_sums + 2 * block};
+}
+
+/// One panel, rows [row0, row_end), codes unpacked once for all rows, a chunk of columns at a time.
+/// `out` [rows, out_stride] has room for kLanes outputs.
+template <DType kType>
+void by_chunks(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t row0,
+               std::uint64_t row_end, float* out, std::uint64_t out_stride) {
+  constexpr PanelFormat f = panel_format(kType);
+  const std::uint64_t all_blocks = p.columns / kBlockColumns;
+  Chunk chunk;
+  for (std::uint64_t b0 = 0; b0 < all_blocks; b0 += kChunkBlocks, panel += f.chunk_bytes()) {
+    const std::uint64_t blocks = std::min(kChunkBlocks, all_blocks - b0);
+    unpack<kType>(panel, blocks, chunk);
+    for_tiles(row0, row_end, [&]<int M>(std::uint64_t row) {
+      tile<tile_kind(f), M>(chunk, blocks, tile_rows(p, row, b0), b0 == 0,
+                            out + (row - row0) * out_stride, out_stride);
+    });
+  }
+}
+
+/// The same, codes unpacked anew for each tile of rows.
+template <DType kType>
+void by_tiles(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t row0,
+              std::uint64_t row_end, float* out, std::uint64_t out_stride) {
+  for_tiles(row0, row_end, [&]<int M>(std::uint64_t row) {
+    whole_panel<kType, M>(panel, p.columns / kBlockColumns, tile_rows(p, row, 0),
+                          out + (row - row0) * out_stride, out_stride);
+  });
 }
 
 template <DType kType>
 void multiply(const PanelProduct& p) {
-  constexpr PanelFormat f = panel_format(kType);
-  Chunk chunk;
-  alignas(64) float edge[kTileRows][kLanes];
-  const std::uint64_t all_blocks = p.columns / kBlockColumns;
+  alignas(64) float edge[kRowBlock][kLanes];
   for (std::uint64_t row0 = 0; row0 < p.rows; row0 += kRowBlock) {
     const std::uint64_t row_end = std::min(p.rows, row0 + kRowBlock);
     for (std::uint64_t panel = 0; panel < p.count; ++panel) {
       const auto* source = reinterpret_cast<const std::uint8_t*>(p.panels + panel * p.panel_bytes);
-      float* out = p.out + panel * kLanes;
+      float* out = p.out + row0 * p.out_stride + panel * kLanes;
       const std::uint64_t lanes = std::min<std::uint64_t>(kLanes, p.outputs - panel * kLanes);
-      for (std::uint64_t b0 = 0; b0 < all_blocks; b0 += kChunkBlocks, source += f.chunk_bytes()) {
-        const std::uint64_t blocks = std::min(kChunkBlocks, all_blocks - b0);
-        unpack<kType>(source, blocks, chunk);
-        for (std::uint64_t row = row0; row < row_end; row += kTileRows) {
-          const std::uint64_t count = std::min<std::uint64_t>(kTileRows, row_end - row);
-          const std::uint64_t block = row * all_blocks + b0;
-          const TileRows rows = {{p.codes + block * kBlockColumns, p.columns},
-                                 p.scales + block,
-                                 p.scaled_sums + block,
-                                 all_blocks,
-                                 p.code_sums + 2 * block};
-          float* to = out + row * p.out_stride;
-          if (lanes == kLanes) {
-            tile_of<tile_kind(f)>(count, chunk, blocks, rows, b0 == 0, to, p.out_stride);
-            continue;
-          }
-          // The last panel has fewer outputs than lanes: nothing past them may be written.
-          for (std::uint64_t m = 0; b0 != 0 && m < count; ++m) {
-            std::memcpy(edge[m], to + m * p.out_stride, lanes * sizeof(float));
-          }
-          tile_of<tile_kind(f)>(count, chunk, blocks, rows, b0 == 0, edge[0], kLanes);
-          for (std::uint64_t m = 0; m < count; ++m) {
-            std::memcpy(to + m * p.out_stride, edge[m], lanes * sizeof(float));
-          }
-        }
+      // The last panel may have fewer outputs than lanes: nothing past them may be written.
+      float* to = lanes == kLanes ? out : edge[0];
+      const std::uint64_t stride = lanes == kLanes ? p.out_stride : kLanes;
+      if constexpr (kCodesInRegisters) {
+        by_tiles<kType>(p, source, row0, row_end, to, stride);
+      } else {
+        by_chunks<kType>(p, source, row0, row_end, to, stride);
+      }
+      if (lanes == kLanes) continue;
+      for (std::uint64_t row = row0; row < row_end; ++row) {
+        std::memcpy(out + (row - row0) * p.out_stride, edge[row - row0], lanes * sizeof(float));
       }
     }
   }

@@ -19,14 +19,13 @@ inline constexpr float kRounder = 12582912.0F;
 void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, float* scales,
                     float* scaled_sums, std::int32_t* code_sums) {
   const F32x16 infinity = set(std::numeric_limits<float>::infinity());
-  alignas(64) std::int32_t rounded[2 * kLanes];
   for (std::uint64_t b = 0; b < blocks; ++b, x += 32, codes += 32, code_sums += 2) {
     const F32x16 v[2] = {load(x), load(x + kLanes)};
     const F32x16 a[2] = {abs(v[0]), abs(v[1])};
     // Not below infinity means infinite or NaN: both become infinite here, so that the largest
     // shows it.
-    const float largest = max_lanes(max(select_less(a[0], infinity, a[0], infinity),
-                                        select_less(a[1], infinity, a[1], infinity)));
+    const float largest = largest_lane(max(select_less(a[0], infinity, a[0], infinity),
+                                           select_less(a[1], infinity, a[1], infinity)));
     if (!(largest >= 0x1p-100F) || std::isinf(largest)) {
       std::memset(codes, 0, 32);
       scales[b] = std::isinf(largest) ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
@@ -38,12 +37,9 @@ void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, fl
     std::int32_t total = 0;
     for (int half = 0; half < 2; ++half) {
       const F32x16 shifted_up = add(mul(v[half], inverse), set(kRounder));
-      store(sub(bits_of(shifted_up), bits_of(set(kRounder))), rounded);
-      std::int32_t sum = 0;
-      for (int i = 0; i < kLanes; ++i) {
-        codes[half * kLanes + i] = static_cast<std::int8_t>(rounded[i]);
-        sum += rounded[i];
-      }
+      const I32x16 rounded = sub(bits_of(shifted_up), bits_of(set(kRounder)));
+      store_s8(rounded, codes + half * kLanes);
+      const std::int32_t sum = sum_lanes(rounded);
       code_sums[half] = sum;
       total += sum;
     }
