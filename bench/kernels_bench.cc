@@ -136,10 +136,10 @@ void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth) 
       seconds = std::min(seconds, best_of(1, [&] {
                            pool.run([&](const ThreadPool::Team& team) {
                              for (const Linear& w : weights) {
-                               a.prepare(team, x.data(), rows, w.columns(), 1536,
-                                         w.wants(ActivationKind::kInt8));
+                               const Inputs in = a.of(x.data(), rows, w.columns(), 1536);
+                               if (w.wants(ActivationKind::kInt8)) in.quantise(team);
                                team.barrier();
-                               matmul(team, w, a, out.data(), w.rows());
+                               matmul(team, w, in, out.data(), w.rows());
                                team.barrier();
                              }
                            });

@@ -17,7 +17,8 @@ struct Linear::Part {
   std::uint64_t first_row = 0;
   std::uint64_t panels = 0;
   std::uint64_t panel_bytes = 0;
-  AlignedBuffer<std::byte> storage;
+  std::span<std::byte> storage;
+  AlignedBuffer<std::byte> own;  ///< Empty when the storage is somebody else's.
 };
 
 namespace {
@@ -44,7 +45,9 @@ Result<std::uint64_t> checked_bytes(const MatrixView& m) {
     return fail(Code::kCorrupt, fmt::format("a {} matrix of {} x {} is {} bytes, not {}", t.name,
                                             m.rows, m.columns, *in_file, m.data.size()));
   }
-  return ceil_div<std::uint64_t>(m.rows, kPanelRows) * panel_bytes(m.type, m.columns);
+  // So that the next matrix is aligned as well.
+  return round_up<std::uint64_t>(
+      ceil_div<std::uint64_t>(m.rows, kPanelRows) * panel_bytes(m.type, m.columns), kAlignment);
 }
 
 }  // namespace
@@ -72,16 +75,29 @@ Result<std::uint64_t> Linear::packed_bytes(std::span<const MatrixView> stacked) 
 }
 
 Result<Linear> Linear::pack(ThreadPool& pool, std::span<const MatrixView> stacked) {
+  WEIR_TRY(const std::uint64_t bytes, packed_bytes(stacked));
+  AlignedBuffer<std::byte> own(bytes);
+  std::span<std::byte> memory = own.span();
+  WEIR_TRY(Linear result, pack(pool, stacked, memory));
+  result.parts_.front().own = std::move(own);
+  return result;
+}
+
+Result<Linear> Linear::pack(ThreadPool& pool, std::span<const MatrixView> stacked,
+                            std::span<std::byte>& memory) {
   if (auto size = packed_bytes(stacked); !size) return std::unexpected(std::move(size).error());
   Linear result;
   for (const MatrixView& m : stacked) {
+    WEIR_TRY(const std::uint64_t bytes, checked_bytes(m));
+    WEIR_CHECK(bytes <= memory.size(), "more weights than their memory was planned for");
     Part part;
     part.type = m.type;
     part.rows = m.rows;
     part.first_row = result.rows_;
     part.panels = ceil_div<std::uint64_t>(m.rows, kPanelRows);
     part.panel_bytes = panel_bytes(m.type, m.columns);
-    part.storage = AlignedBuffer<std::byte>(part.panels * part.panel_bytes);
+    part.storage = memory.first(bytes);
+    memory = memory.subspan(bytes);
     const std::uint64_t file_row = *row_bytes(m.type, m.columns);
     WEIR_CHECK(m.data.size() == file_row * m.rows,
                "pack() needs the data that packed_bytes() may do without");
@@ -103,7 +119,7 @@ Result<Linear> Linear::pack(ThreadPool& pool, std::span<const MatrixView> stacke
 
 std::uint64_t Linear::bytes() const {
   std::uint64_t total = 0;
-  for (const Part& p : parts_) total += p.storage.bytes();
+  for (const Part& p : parts_) total += p.storage.size();
   return total;
 }
 
@@ -113,65 +129,82 @@ bool Linear::wants(ActivationKind kind) const {
   });
 }
 
-Activations::Activations(std::uint64_t max_rows, std::uint64_t max_columns)
-    : codes(max_rows * max_columns),
-      scales(max_rows * ceil_div<std::uint64_t>(max_columns, kActivationBlock)),
-      scaled_sums(scales.size()),
-      code_sums(2 * scales.size()) {}
+void Inputs::quantise(std::uint64_t row, std::uint64_t first, std::uint64_t count) const {
+  const std::uint64_t block = (row * columns + first) / kActivationBlock;
+  quantise_blocks(floats + row * stride + first, count / kActivationBlock,
+                  codes + block * kActivationBlock, scales + block, scaled_sums + block,
+                  code_sums + 2 * block);
+}
 
-void Activations::prepare(const ThreadPool::Team& team, const float* x, std::uint64_t row_count,
-                          std::uint64_t column_count, std::uint64_t row_stride, bool int8) {
-  if (team.index() == 0) {
-    floats = x;
-    rows = row_count;
-    columns = column_count;
-    stride = row_stride;
-  }
-  if (!int8) return;
-  WEIR_CHECK(column_count % kActivationBlock == 0 && row_count * column_count <= codes.size(),
-             "activations larger than they were made for");
-  const std::uint64_t blocks = column_count / kActivationBlock;
-  const Share mine = team.share(row_count * blocks);
+void Inputs::quantise(const ThreadPool::Team& team) const {
+  const std::uint64_t blocks = columns / kActivationBlock;
+  const Share mine = team.share(rows * blocks);
   for (std::uint64_t i = mine.begin; i < mine.end;) {
     const std::uint64_t row = i / blocks;
-    const std::uint64_t count = std::min((row + 1) * blocks, mine.end) - i;
-    quantise_blocks(x + row * row_stride + (i - row * blocks) * kActivationBlock, count,
-                    codes.data() + i * kActivationBlock, scales.data() + i, scaled_sums.data() + i,
-                    code_sums.data() + 2 * i);
-    i += count;
+    const std::uint64_t end = std::min((row + 1) * blocks, mine.end);
+    quantise(row, (i - row * blocks) * kActivationBlock, (end - i) * kActivationBlock);
+    i = end;
   }
 }
 
-void matmul(const ThreadPool::Team& team, const Linear& w, const Activations& x, float* out,
-            std::uint64_t out_stride) {
+Inputs inputs_in(std::span<std::byte> memory, const float* x, std::uint64_t rows,
+                 std::uint64_t columns, std::uint64_t stride) {
+  WEIR_CHECK(Activations::bytes(rows, columns) <= memory.size(),
+             "inputs larger than the room made for them");
+  // Codes last, the one array whose rows may end anywhere: the others stay aligned.
+  const std::uint64_t blocks = ceil_div<std::uint64_t>(columns, kActivationBlock) * rows;
+  auto* const scales = reinterpret_cast<float*>(memory.data());
+  return {x,
+          rows,
+          columns,
+          stride,
+          reinterpret_cast<std::int8_t*>(scales + 4 * blocks),
+          scales,
+          scales + blocks,
+          reinterpret_cast<std::int32_t*>(scales + 2 * blocks)};
+}
+
+std::uint64_t Activations::bytes(std::uint64_t max_rows, std::uint64_t columns) {
+  // A code for each element; a scale, a scaled sum and two code sums for each block.
+  const std::uint64_t blocks = ceil_div<std::uint64_t>(columns, kActivationBlock);
+  return max_rows * (columns + 4 * sizeof(float) * blocks);
+}
+
+Activations::Activations(std::uint64_t max_rows, std::uint64_t columns)
+    : storage_(bytes(max_rows, columns)) {}
+
+Inputs Activations::of(const float* x, std::uint64_t rows, std::uint64_t columns,
+                       std::uint64_t stride) const {
+  return inputs_in(storage_.span(), x, rows, columns, stride);
+}
+
+void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
+                    float* out, std::uint64_t out_stride) {
   WEIR_CHECK(x.columns == w.columns(), "activations of another width");
-  std::uint64_t all_panels = 0;
-  for (const Linear::Part& part : w.parts()) all_panels += part.panels;
-  const Share mine = team.share(all_panels);
-  std::uint64_t before = 0;  // Panels of the parts already passed.
   for (const Linear::Part& part : w.parts()) {
-    const std::uint64_t begin =
-        std::clamp<std::uint64_t>(mine.begin, before, before + part.panels) - before;
-    const std::uint64_t end =
-        std::clamp<std::uint64_t>(mine.end, before, before + part.panels) - before;
-    before += part.panels;
+    const std::uint64_t begin = std::clamp(first, part.first_row, part.first_row + part.rows);
+    const std::uint64_t end = std::clamp(last, part.first_row, part.first_row + part.rows);
     if (begin == end) continue;
-    const std::uint64_t first_output = begin * kPanelRows;
+    const std::uint64_t panel = (begin - part.first_row) / kPanelRows;
+    const std::uint64_t end_row = end - part.first_row;
+    WEIR_CHECK(begin == part.first_row + panel * kPanelRows &&
+                   (end_row % kPanelRows == 0 || end_row == part.rows),
+               "outputs that cut a panel");
     const PanelProduct product = {
         .type = part.type,
-        .panels = part.storage.data() + begin * part.panel_bytes,
+        .panels = part.storage.data() + panel * part.panel_bytes,
         .panel_bytes = part.panel_bytes,
-        .count = end - begin,
-        .outputs = std::min<std::uint64_t>(end * kPanelRows, part.rows) - first_output,
+        .count = ceil_div<std::uint64_t>(end_row, kPanelRows) - panel,
+        .outputs = end - begin,
         .columns = x.columns,
         .rows = x.rows,
         .x = x.floats,
         .x_stride = x.stride,
-        .codes = x.codes.data(),
-        .scales = x.scales.data(),
-        .scaled_sums = x.scaled_sums.data(),
-        .code_sums = x.code_sums.data(),
-        .out = out + part.first_row + first_output,
+        .codes = x.codes,
+        .scales = x.scales,
+        .scaled_sums = x.scaled_sums,
+        .code_sums = x.code_sums,
+        .out = out + (begin - first),
         .out_stride = out_stride,
     };
     if (quantised(part.type)) {
@@ -180,6 +213,30 @@ void matmul(const ThreadPool::Team& team, const Linear& w, const Activations& x,
       multiply_plain(product);
     }
   }
+}
+
+namespace {
+
+/// The first output of the panel-th panel of all parts.
+std::uint64_t output_of(const Linear& w, std::uint64_t panel) {
+  for (const Linear::Part& part : w.parts()) {
+    if (panel < part.panels) return part.first_row + panel * kPanelRows;
+    panel -= part.panels;
+  }
+  return w.rows();
+}
+
+}  // namespace
+
+Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
+             std::uint64_t out_stride) {
+  std::uint64_t panels = 0;
+  for (const Linear::Part& part : w.parts()) panels += part.panels;
+  const Share mine = team.share(panels);
+  const std::uint64_t first = output_of(w, mine.begin);
+  const std::uint64_t last = output_of(w, mine.end);
+  matmul_outputs(w, x, first, last, out + first, out_stride);
+  return {first, last};
 }
 
 }  // namespace weir::compute

@@ -45,6 +45,11 @@ class Linear {
   /// Packs matrices of equal columns, stacked along rows (q over k over v). Types may differ
   /// between the parts. In parallel on `pool`. `rows` need not be a multiple of kPanelRows.
   [[nodiscard]] static Result<Linear> pack(ThreadPool& pool, std::span<const MatrixView> stacked);
+  /// The same into the front of `memory`, which outlives the result and shrinks by packed_bytes():
+  /// one mapping of huge pages holds a whole model. REQUIRES: aligned to kAlignment and large
+  /// enough.
+  [[nodiscard]] static Result<Linear> pack(ThreadPool& pool, std::span<const MatrixView> stacked,
+                                           std::span<std::byte>& memory);
 
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   [[nodiscard]] std::uint64_t columns() const { return columns_; }
@@ -66,30 +71,53 @@ class Linear {
   std::uint64_t columns_ = 0;
 };
 
-/// The inputs of a product in every form its weights want; storage is reused between steps.
-/// prepare() is called by all workers (each does its share of rows, then the team barriers before
-/// use).
+/// The inputs of a product in every form its weights want: a view, made before a step and filled
+/// row by row by whoever owns the row.
+struct Inputs {
+  const float* floats = nullptr;  ///< [rows, stride]
+  std::uint64_t rows = 0, columns = 0, stride = 0;
+  std::int8_t* codes = nullptr;       ///< [rows, columns]
+  float* scales = nullptr;            ///< [rows, columns / 32]: x ~ scale * code
+  float* scaled_sums = nullptr;       ///< [rows, columns / 32]: scale * sum of the block's codes
+  std::int32_t* code_sums = nullptr;  ///< [rows, columns / 16]: sums of 16 codes
+
+  /// Quantises `count` columns of a row from `first` on, from `floats`. The result depends on these
+  /// columns alone. REQUIRES: both are multiples of kActivationBlock.
+  void quantise(std::uint64_t row, std::uint64_t first, std::uint64_t count) const;
+  /// The team's share of all rows and columns; a barrier is the caller's business.
+  void quantise(const ThreadPool::Team& team) const;
+};
+
+/// The storage of inputs, reused between steps. Thread safety: none; workers fill disjoint columns.
 class Activations {
  public:
   /// Room for `max_rows` x `columns` elements in any shape; allocates once, here.
   Activations(std::uint64_t max_rows, std::uint64_t columns);
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t max_rows, std::uint64_t columns);
+  [[nodiscard]] std::uint64_t bytes() const { return storage_.bytes(); }
 
-  /// Quantises rows x columns floats (leading dimension `stride`). Keeps a view of `x` for kF32.
-  /// Row by row: the result for a row depends on that row alone.
-  void prepare(const ThreadPool::Team& team, const float* x, std::uint64_t rows,
-               std::uint64_t columns, std::uint64_t stride, bool int8);
+  /// A view for rows x columns floats (leading dimension `stride`); nothing is computed yet.
+  [[nodiscard]] Inputs of(const float* x, std::uint64_t rows, std::uint64_t columns,
+                          std::uint64_t stride) const;
 
-  const float* floats = nullptr;  ///< [rows, stride]
-  std::uint64_t rows = 0, columns = 0, stride = 0;
-  AlignedBuffer<std::int8_t> codes;  ///< [max_rows, columns]
-  AlignedBuffer<float> scales;       ///< [max_rows, columns / 32]: x ~ scale * code
-  AlignedBuffer<float> scaled_sums;  ///< [max_rows, columns / 32]: scale * sum of the block's codes
-  AlignedBuffer<std::int32_t> code_sums;  ///< [max_rows, columns / 16]: sums of 16 codes
+ private:
+  AlignedBuffer<std::byte> storage_;
 };
 
-/// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and the team's share of n.
-/// `out` is [rows, out_stride]. All workers call it; a barrier is the caller's business.
-void matmul(const ThreadPool::Team& team, const Linear& w, const Activations& x, float* out,
-            std::uint64_t out_stride);
+/// The same view over memory of the caller's, aligned to kAlignment.
+/// REQUIRES: memory.size() >= Activations::bytes(rows, columns).
+[[nodiscard]] Inputs inputs_in(std::span<std::byte> memory, const float* x, std::uint64_t rows,
+                               std::uint64_t columns, std::uint64_t stride);
+
+/// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and outputs n in [first, last); `out` is
+/// [x.rows, out_stride] and begins at output `first`. By one worker.
+/// REQUIRES: first and last are panel boundaries of stacked parts, or their ends.
+void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
+                    float* out, std::uint64_t out_stride);
+
+/// The team's share of the outputs; `out` begins at output 0. Returns what this worker has
+/// computed. A barrier is the caller's business.
+Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
+             std::uint64_t out_stride);
 
 }  // namespace weir::compute

@@ -87,9 +87,10 @@ std::vector<float> product(ThreadPool& pool, const Linear& w, const std::vector<
   const std::uint64_t stride = w.rows() + 1;
   std::vector<float> out(rows * stride, kUntouched);
   pool.run([&](const ThreadPool::Team& team) {
-    a.prepare(team, x.data(), rows, w.columns(), w.columns(), w.wants(ActivationKind::kInt8));
+    const Inputs in = a.of(x.data(), rows, w.columns(), w.columns());
+    if (w.wants(ActivationKind::kInt8)) in.quantise(team);
     team.barrier();
-    matmul(team, w, a, out.data(), stride);
+    matmul(team, w, in, out.data(), stride);
   });
   for (std::uint64_t r = 0; r < rows; ++r)
     EXPECT_EQ(out[r * stride + w.rows()], kUntouched) << "wrote past the outputs";

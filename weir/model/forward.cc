@@ -9,6 +9,17 @@ namespace weir::model {
 
 using compute::ActivationKind;
 
+namespace {
+
+/// Up to so many rows a barrier costs more than making their norms and codes once more.
+constexpr std::uint32_t kRowsForAll = 4;
+/// Columns of the gate that one worker takes at a time: two panels, one block of codes.
+constexpr std::size_t kStrip = 32;
+/// Floats of gate and up that are in work before they become one: 128 KiB together.
+constexpr std::size_t kStripFloats = 16384;
+
+}  // namespace
+
 Forward::Forward(const ModelShape& shape, const Weights& weights, const compute::RopeTable& rope,
                  const compute::RopeTable& local_rope, Workspace& work, const Batch& batch,
                  const compute::KvArena& arena)
@@ -77,27 +88,76 @@ void Forward::embed(const Team& team) {
     weights_.embed(static_cast<std::uint32_t>(work_.places[row].token), x);
     if (shape_.embedding_scale != 1.0F) compute::scale(shape_.embedding_scale, x);
   }
+  team.barrier();
 }
 
-void Forward::norm_and_prepare(const Team& team, std::size_t rows, std::span<const float> norm,
-                               const compute::Linear& next) {
-  const compute::Share mine = team.share(rows);
+bool Forward::alone(std::uint32_t rows, std::uint64_t columns) const {
+  return rows <= kRowsForAll &&
+         rows * columns * sizeof(float) + compute::Activations::bytes(rows, columns) <=
+             Team::kScratchBytes;
+}
+
+std::span<std::byte> Forward::own_scratch(const Team& team) const {
+  return team.scratch().subspan(team.index() * Team::kScratchBytes, Team::kScratchBytes);
+}
+
+compute::Inputs Forward::normed_inputs(const Team& team, std::uint32_t rows,
+                                       std::span<const float> norm, const compute::Linear& next) {
+  const std::size_t width = shape_.width;
+  const bool int8 = next.wants(ActivationKind::kInt8);
+  const bool for_all = alone(rows, width);
+  float* normed = work_.normed.data();
+  compute::Inputs inputs = work_.inputs.of(normed, rows, width, width);
+  if (for_all) {
+    const std::span<std::byte> mine = own_scratch(team);
+    normed = reinterpret_cast<float*>(mine.data());
+    inputs =
+        compute::inputs_in(mine.subspan(rows * width * sizeof(float)), normed, rows, width, width);
+  }
+  const compute::Share mine = for_all ? compute::Share{0, rows} : team.share(rows);
   for (std::size_t row = mine.begin; row < mine.end; ++row) {
-    compute::rms_norm(row_of(work_.residual, row, shape_.width), norm, shape_.norm_epsilon,
-                      row_of(work_.normed, row, shape_.width));
+    compute::rms_norm(row_of(work_.residual, row, width), norm, shape_.norm_epsilon,
+                      {normed + row * width, width});
+    if (int8) inputs.quantise(row, 0, width);
+  }
+  if (!for_all) team.barrier();
+  return inputs;
+}
+
+compute::Inputs Forward::inputs_of(const Team& team, std::uint32_t rows, const float* x,
+                                   std::uint64_t columns, const compute::Linear& next) {
+  if (!next.wants(ActivationKind::kInt8)) return work_.inputs.of(x, rows, columns, columns);
+  if (alone(rows, columns)) {
+    const compute::Inputs inputs = compute::inputs_in(own_scratch(team), x, rows, columns, columns);
+    for (std::uint32_t row = 0; row < rows; ++row) inputs.quantise(row, 0, columns);
+    return inputs;
+  }
+  const compute::Inputs inputs = work_.inputs.of(x, rows, columns, columns);
+  inputs.quantise(team);
+  team.barrier();
+  return inputs;
+}
+
+void Forward::add_product(const Team& team, const compute::Linear& w, const compute::Inputs& x,
+                          std::span<const float> bias, std::span<const float> post_norm) {
+  const std::size_t width = shape_.width;
+  const compute::Share mine = compute::matmul(team, w, x, work_.projected.data(), width);
+  const std::size_t count = mine.end - mine.begin;
+  for (std::size_t row = 0; row < x.rows; ++row) {
+    const std::span<float> y = row_of(work_.projected, row, width).subspan(mine.begin, count);
+    if (!bias.empty()) compute::add(bias.subspan(mine.begin, count), y);
+    if (post_norm.empty())
+      compute::add(y, row_of(work_.residual, row, width).subspan(mine.begin, count));
   }
   team.barrier();
-  work_.activations.prepare(team, work_.normed.data(), rows, shape_.width, shape_.width,
-                            next.wants(ActivationKind::kInt8));
+  if (post_norm.empty()) return;
+  const compute::Share rows = team.share(x.rows);
+  for (std::size_t row = rows.begin; row < rows.end; ++row) {
+    const std::span<float> y = row_of(work_.projected, row, width);
+    compute::rms_norm(y, post_norm, shape_.norm_epsilon, y);
+    compute::add(y, row_of(work_.residual, row, width));
+  }
   team.barrier();
-}
-
-void Forward::add_to_residual(std::size_t row, std::span<const float> bias,
-                              std::span<const float> post_norm) {
-  const std::span<float> y = row_of(work_.projected, row, shape_.width);
-  if (!bias.empty()) compute::add(bias, y);
-  if (!post_norm.empty()) compute::rms_norm(y, post_norm, shape_.norm_epsilon, y);
-  compute::add(y, row_of(work_.residual, row, shape_.width));
 }
 
 void Forward::rotate_and_store(std::size_t row, std::uint32_t layer, const Layer& weights) {
@@ -131,8 +191,8 @@ void Forward::keep_logit_rows() {
 
 void Forward::store_keys_and_values(const Team& team, std::uint32_t layer) {
   const Layer& weights = weights_.layers()[layer];
-  norm_and_prepare(team, all_rows_, weights.attention_norm, weights.qkv);
-  compute::matmul(team, weights.qkv, work_.activations, work_.qkv.data(), qkv_width_);
+  const compute::Inputs x = normed_inputs(team, all_rows_, weights.attention_norm, weights.qkv);
+  compute::matmul(team, weights.qkv, x, work_.qkv.data(), qkv_width_);
   team.barrier();
   const compute::Share mine = team.share(all_rows_);
   for (std::size_t row = mine.begin; row < mine.end; ++row) rotate_and_store(row, layer, weights);
@@ -151,49 +211,47 @@ void Forward::attention_block(const Team& team, std::uint32_t layer, std::uint32
                   last ? std::span(work_.last_attention).first(kept_sequences_)
                        : std::span(work_.attention).first(sequences_));
   team.barrier();
-  product(team, rows, weights.out, work_.mixed.data(), shape_.q_width(), shape_.q_width());
-  const compute::Share mine = team.share(rows);
-  for (std::size_t row = mine.begin; row < mine.end; ++row) {
-    add_to_residual(row, weights.out_bias, weights.post_attention_norm);
-  }
+  const compute::Inputs x =
+      inputs_of(team, rows, work_.mixed.data(), shape_.q_width(), weights.out);
+  add_product(team, weights.out, x, weights.out_bias, weights.post_attention_norm);
 }
 
 void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t rows) {
   const std::size_t mlp = shape_.mlp_width;
-  norm_and_prepare(team, rows, weights.mlp_norm, weights.gate_up);
-  compute::matmul(team, weights.gate_up, work_.activations, work_.gate_up.data(), 2 * mlp);
-  team.barrier();
-  const compute::Share mine = team.share(rows);
-  for (std::size_t row = mine.begin; row < mine.end; ++row) {
-    const std::span<float> gate = work_.gate_up.span().subspan(row * 2 * mlp, mlp);
-    compute::gated(shape_.activation, gate, work_.gate_up.span().subspan(row * 2 * mlp + mlp, mlp),
-                   gate);
+  const compute::Inputs x = normed_inputs(team, rows, weights.mlp_norm, weights.gate_up);
+  const compute::Inputs gated = work_.gated.of(work_.gate_up.data(), rows, mlp, 2 * mlp);
+  const bool int8 = weights.down.wants(ActivationKind::kInt8);
+  // The same columns of gate and up, a strip at a time, so that they are still in a near cache when
+  // they become one.
+  const std::size_t strip = std::max<std::size_t>(kStripFloats / rows / kStrip, 1) * kStrip;
+  const compute::Share mine = team.share(mlp, kStrip);
+  for (std::size_t begin = mine.begin; begin < mine.end; begin += strip) {
+    const std::size_t end = std::min(begin + strip, mine.end);
+    float* const gate = work_.gate_up.data() + begin;
+    compute::matmul_outputs(weights.gate_up, x, begin, end, gate, 2 * mlp);
+    compute::matmul_outputs(weights.gate_up, x, mlp + begin, mlp + end, gate + mlp, 2 * mlp);
+    for (std::size_t row = 0; row < rows; ++row) {
+      float* const g = gate + row * 2 * mlp;
+      compute::gated(shape_.activation, {g, end - begin}, {g + mlp, end - begin}, {g, end - begin});
+      if (int8) gated.quantise(row, begin, end - begin);
+    }
   }
   team.barrier();
-  product(team, rows, weights.down, work_.gate_up.data(), mlp, 2 * mlp);
-  for (std::size_t row = mine.begin; row < mine.end; ++row)
-    add_to_residual(row, {}, weights.post_mlp_norm);
-}
-
-void Forward::product(const Team& team, std::uint32_t rows, const compute::Linear& w,
-                      const float* x, std::uint64_t columns, std::uint64_t stride) {
-  work_.activations.prepare(team, x, rows, columns, stride, w.wants(ActivationKind::kInt8));
-  team.barrier();
-  compute::matmul(team, w, work_.activations, work_.projected.data(), shape_.width);
-  team.barrier();
+  add_product(team, weights.down, gated, {}, weights.post_mlp_norm);
 }
 
 void Forward::head(const Team& team) {
   const std::size_t vocabulary = shape_.vocabulary;
-  norm_and_prepare(team, kept_rows_, weights_.output_norm(), weights_.head());
-  compute::matmul(team, weights_.head(), work_.activations, work_.logits.data(), vocabulary);
-  if (shape_.logit_scale == 1.0F && shape_.logit_soft_cap == 0.0F) return;
-  team.barrier();
+  const compute::Inputs x =
+      normed_inputs(team, kept_rows_, weights_.output_norm(), weights_.head());
   const compute::Share mine =
-      team.share(kept_rows_ * vocabulary, compute::kAlignment / sizeof(float));
-  const std::span<float> logits = work_.logits.span().subspan(mine.begin, mine.end - mine.begin);
-  if (shape_.logit_scale != 1.0F) compute::scale(shape_.logit_scale, logits);
-  if (shape_.logit_soft_cap != 0.0F) compute::soft_cap(shape_.logit_soft_cap, logits);
+      compute::matmul(team, weights_.head(), x, work_.logits.data(), vocabulary);
+  for (std::size_t row = 0; row < kept_rows_; ++row) {
+    const std::span<float> logits =
+        row_of(work_.logits, row, vocabulary).subspan(mine.begin, mine.end - mine.begin);
+    if (shape_.logit_scale != 1.0F) compute::scale(shape_.logit_scale, logits);
+    if (shape_.logit_soft_cap != 0.0F) compute::soft_cap(shape_.logit_soft_cap, logits);
+  }
 }
 
 }  // namespace weir::model

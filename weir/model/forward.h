@@ -3,14 +3,17 @@
 /// One step of the decoder over a batch: the fused loop over layers that every family shares. The
 /// ModelShape says which norms, biases, caps and windows are there; no family is named here.
 ///
-/// Row-wise work (norms, RoPE, activations) is shared among the workers by rows, products by output
-/// columns, attention by (row, KV head); a barrier stands where the sharing changes. Every row is
-/// computed from its own values and its own sequence's pages alone, in one fixed order, so its
-/// result depends neither on the chunk it came in nor on its neighbours nor on the number of
-/// workers. Thread safety: run() is called by all workers of one team.
+/// Products are shared among the workers by output columns, and what follows column by column (the
+/// residual, the gate, quantising) is done at once by the worker that has them; attention is shared
+/// by (row, KV head); what needs whole rows (norms, RoPE) by rows. A barrier stands where the
+/// sharing changes: nine a layer. A step of few rows, where a barrier costs more than a row, has
+/// six: every worker makes the norms and codes of all rows for itself.
+///
+/// Every row is computed from its own values and its own sequence's pages alone, in one fixed
+/// order, so its result depends neither on the chunk it came in nor on its neighbours nor on the
+/// number of workers. Thread safety: run() is called by all workers of one team.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "weir/compute/kv_arena.h"
@@ -50,15 +53,21 @@ class Forward {
   [[nodiscard]] std::uint32_t finished_rows(std::uint32_t layer) const {
     return layer + 1 == shape_.layers ? kept_rows_ : all_rows_;
   }
-  /// residual -> norm -> the next product's input, for the worker's rows; ends with a barrier.
-  void norm_and_prepare(const Team& team, std::size_t rows, std::span<const float> norm,
-                        const compute::Linear& next);
-  /// x -> w x in projected. REQUIRES: all workers are past writing `x`. Ends with a barrier.
-  void product(const Team& team, std::uint32_t rows, const compute::Linear& w, const float* x,
-               std::uint64_t columns, std::uint64_t stride);
-  /// projected + bias -> post norm -> added to the residual, for one row.
-  void add_to_residual(std::size_t row, std::span<const float> bias,
-                       std::span<const float> post_norm);
+  /// The residuals of `rows` rows, normed, as inputs of `next`; they may be read at once.
+  [[nodiscard]] compute::Inputs normed_inputs(const Team& team, std::uint32_t rows,
+                                              std::span<const float> norm,
+                                              const compute::Linear& next);
+  /// `x` [rows, columns] as inputs of `next`; they may be read at once. REQUIRES: all workers are
+  /// past writing `x`.
+  [[nodiscard]] compute::Inputs inputs_of(const Team& team, std::uint32_t rows, const float* x,
+                                          std::uint64_t columns, const compute::Linear& next);
+  /// residual += post norm(w x + bias). Ends with a barrier.
+  void add_product(const Team& team, const compute::Linear& w, const compute::Inputs& x,
+                   std::span<const float> bias, std::span<const float> post_norm);
+  /// Whether every worker makes inputs of this shape for itself, in memory of its own; where it
+  /// does, its part of the team's scratch.
+  [[nodiscard]] bool alone(std::uint32_t rows, std::uint64_t columns) const;
+  [[nodiscard]] std::span<std::byte> own_scratch(const Team& team) const;
 
   [[nodiscard]] std::span<float> row_of(const compute::AlignedBuffer<float>& buffer,
                                         std::size_t row, std::size_t width) const {

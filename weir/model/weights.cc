@@ -127,7 +127,13 @@ Result<LayerViews> bind_layer(Binder& binder, const TensorNames& names, const Mo
   } else {
     WEIR_TRY(auto matrix,
              binder.matrix(name(Role::kGateUp), 2 * std::uint64_t{s.mlp_width}, s.width));
-    layer.gate_up.push_back(matrix);
+    // Two parts, so that each begins with a panel (the forward pass takes the same columns of
+    // both).
+    const std::size_t half = matrix.data.size() / 2;
+    matrix.rows = s.mlp_width;
+    layer.gate_up = {matrix, matrix};
+    layer.gate_up[0].data = matrix.data.first(half);
+    layer.gate_up[1].data = matrix.data.subspan(half);
   }
   WEIR_TRY(layer.down, binder.matrix(name(Role::kDown), s.width, s.mlp_width));
   return layer;
@@ -209,8 +215,11 @@ Result<WeightViews> bind_weights(const format::ModelFile& file, const ModelShape
   return views;
 }
 
-Result<std::uint64_t> Weights::planned_bytes(const WeightViews& views, const ModelShape& shape) {
-  std::uint64_t sum = views.embedding.data.size() + vector_floats(shape) * sizeof(float);
+namespace {
+
+/// Of all packed matrices together.
+Result<std::uint64_t> matrix_bytes(const WeightViews& views) {
+  std::uint64_t sum = 0;
   const auto add = [&sum](std::span<const compute::MatrixView> stacked) -> Status {
     WEIR_TRY(const std::uint64_t bytes, compute::Linear::packed_bytes(stacked));
     sum += bytes;
@@ -226,6 +235,13 @@ Result<std::uint64_t> Weights::planned_bytes(const WeightViews& views, const Mod
   return sum;
 }
 
+}  // namespace
+
+Result<std::uint64_t> Weights::planned_bytes(const WeightViews& views, const ModelShape& shape) {
+  WEIR_TRY(const std::uint64_t matrices, matrix_bytes(views));
+  return matrices + views.embedding.data.size() + vector_floats(shape) * sizeof(float);
+}
+
 Result<Weights> Weights::pack(const WeightViews& views, const ModelShape& shape,
                               compute::ThreadPool& pool,
                               const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
@@ -233,16 +249,19 @@ Result<Weights> Weights::pack(const WeightViews& views, const ModelShape& shape,
   for (const LayerViews& l : views.layers) {
     total += file_bytes(l.qkv) + file_bytes(l.gate_up) + l.out.data.size() + l.down.data.size();
   }
+  Weights w;
+  WEIR_TRY(const std::uint64_t matrices, matrix_bytes(views));
+  w.matrices_ = compute::AlignedBuffer<std::byte>(matrices);
+  std::span<std::byte> memory = w.matrices_.span();
   std::uint64_t done = 0;
   const auto pack_one =
       [&](std::span<const compute::MatrixView> stacked) -> Result<compute::Linear> {
-    WEIR_TRY(compute::Linear packed, compute::Linear::pack(pool, stacked));
+    WEIR_TRY(compute::Linear packed, compute::Linear::pack(pool, stacked, memory));
     done += file_bytes(stacked);
     if (progress) progress(done, total);
     return packed;
   };
 
-  Weights w;
   w.embedding_ = compute::AlignedBuffer<std::byte>(views.embedding.data.size());
   std::memcpy(w.embedding_.data(), views.embedding.data.data(), views.embedding.data.size());
   w.embedding_type_ = views.embedding.type;
@@ -274,10 +293,7 @@ Result<Weights> Weights::pack(const WeightViews& views, const ModelShape& shape,
 }
 
 std::uint64_t Weights::bytes() const {
-  std::uint64_t sum = embedding_.bytes() + vectors_.bytes() + head_.bytes();
-  for (const Layer& l : layers_)
-    sum += l.qkv.bytes() + l.out.bytes() + l.gate_up.bytes() + l.down.bytes();
-  return sum;
+  return matrices_.bytes() + embedding_.bytes() + vectors_.bytes();
 }
 
 void Weights::embed(std::uint32_t token, std::span<float> out) const {

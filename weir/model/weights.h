@@ -74,6 +74,7 @@ class Weights {
   void embed(std::uint32_t token, std::span<float> out) const;
 
  private:
+  compute::AlignedBuffer<std::byte> matrices_;  ///< What head_ and layers_ point into.
   std::vector<Layer> layers_;
   compute::Linear head_;
   std::span<const float> output_norm_;

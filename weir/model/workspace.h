@@ -39,7 +39,8 @@ struct Workspace {
   compute::AlignedBuffer<float>
       gate_up;  ///< [max_rows, 2 mlp_width]; the gate half becomes the product.
   compute::AlignedBuffer<float> logits;  ///< [max_logit_rows, vocabulary]
-  compute::Activations activations;      ///< Inputs of whichever product comes next.
+  compute::Activations inputs;           ///< Of the products from the residual and from attention.
+  compute::Activations gated;  ///< Of the MLP's last product, made while the one before still runs.
 
   std::vector<RowPlace> places;     ///< [max_rows]
   std::vector<std::uint32_t> kept;  ///< [max_logit_rows] rows that the last layer finishes.
