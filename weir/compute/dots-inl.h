@@ -67,6 +67,22 @@ WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M])
   dot<kSteps, M>(codes, x, out);
 }
 
+/// Stores a block's codes and the sum of each half.
+WEIR_INLINE void store_codes(const I32x16& low, const I32x16& high, std::int8_t* codes,
+                             std::int32_t* sums) {
+  const __m256i all = _mm256_inserti128_si256(
+      _mm256_castsi128_si256(_mm512_cvtepi32_epi8(low.v.raw)), _mm512_cvtepi32_epi8(high.v.raw), 1);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes), all);
+  // Four codes a lane; the first four lanes are the low half's. Not the 256-bit product: g++ 12
+  // gives it the encoding of AVX-VNNI, which Zen 4 has not.
+  const __m256i fours = _mm512_castsi512_si256(_mm512_dpbusd_epi32(
+      _mm512_setzero_si512(), _mm512_set1_epi8(1), _mm512_castsi256_si512(all)));
+  const __m256i pairs = _mm256_hadd_epi32(fours, fours);
+  const __m256i halves = _mm256_hadd_epi32(pairs, pairs);
+  sums[0] = _mm256_extract_epi32(halves, 0);
+  sums[1] = _mm256_extract_epi32(halves, 4);
+}
+
 #elif WEIR_SIMD
 
 inline constexpr bool kSignedCodes = true;
@@ -169,6 +185,17 @@ WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M])
   }
 }
 
+#endif
+
+#if HWY_TARGET != HWY_AVX3_DL
+/// Stores a block's codes and the sum of each half.
+WEIR_INLINE void store_codes(const I32x16& low, const I32x16& high, std::int8_t* codes,
+                             std::int32_t* sums) {
+  store_s8(low, codes);
+  store_s8(high, codes + kLanes);
+  sums[0] = sum_lanes(low);
+  sums[1] = sum_lanes(high);
+}
 #endif
 
 }  // namespace HWY_NAMESPACE

@@ -7,9 +7,10 @@
 #define HWY_TARGET_INCLUDE "weir/compute/quantise.cc"
 #include <hwy/foreach_target.h>
 
-#include "weir/compute/lanes-inl.h"
+#include "weir/compute/dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
+WEIR_BEFORE_VNNI
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
@@ -34,17 +35,11 @@ void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, fl
       continue;
     }
     const F32x16 inverse = set(127.0F / largest);
-    std::int32_t total = 0;
-    for (int half = 0; half < 2; ++half) {
-      const F32x16 shifted_up = add(mul(v[half], inverse), set(kRounder));
-      const I32x16 rounded = sub(bits_of(shifted_up), bits_of(set(kRounder)));
-      store_s8(rounded, codes + half * kLanes);
-      const std::int32_t sum = sum_lanes(rounded);
-      code_sums[half] = sum;
-      total += sum;
-    }
+    const I32x16 bias = bits_of(set(kRounder));
+    store_codes(sub(bits_of(add(mul(v[0], inverse), set(kRounder))), bias),
+                sub(bits_of(add(mul(v[1], inverse), set(kRounder))), bias), codes, code_sums);
     scales[b] = largest / 127.0F;
-    scaled_sums[b] = scales[b] * static_cast<float>(total);
+    scaled_sums[b] = scales[b] * static_cast<float>(code_sums[0] + code_sums[1]);
   }
 }
 
