@@ -59,6 +59,10 @@ class Counting final : public Decoder {
     return logits;
   }
   void copy(std::span<const kv::PageCopy> copies) override { inner_->copy(copies); }
+  void for_each(std::size_t count,
+                const std::function<void(std::size_t, std::size_t)>& f) override {
+    inner_->for_each(count, f);
+  }
 
  private:
   const std::unique_ptr<Decoder> inner_;

@@ -2,10 +2,12 @@
 
 /// The model as the engine sees it: a batch of rows in, logits out. Narrow, so that the engine can
 /// be driven by a script (engine/scripted_decoder.h) as well as by a model
-/// (engine/model_decoder.h). Thread safety: forward() and copy() from one thread at a time, the
-/// engine's; the facts from any.
+/// (engine/model_decoder.h). Thread safety: forward(), copy() and for_each() from one thread at a
+/// time, the engine's; the facts from any.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "weir/kv/ledger.h"
@@ -21,6 +23,7 @@ struct DecoderFacts {
   std::uint32_t kv_pages = 0;        ///< Page ids are 0 .. kv_pages - 1.
   std::uint32_t max_logit_rows = 0;  ///< Of one forward pass.
   policy::StepCostShape cost;
+  std::size_t workers = 1;  ///< That for_each() may call at once.
 };
 
 class Decoder {
@@ -33,6 +36,13 @@ class Decoder {
 
   /// Carries the keys and values of whole pages over, in order.
   virtual void copy(std::span<const kv::PageCopy> copies) = 0;
+
+  /// f(i, worker) once for every i in [0, count), worker < facts().workers, by workers that are
+  /// free between forward passes; returns when all are done. f(i, w) must not depend on w but for
+  /// its scratch memory, and must not throw.
+  virtual void for_each(std::size_t count, const std::function<void(std::size_t, std::size_t)>& f) {
+    for (std::size_t i = 0; i < count; ++i) f(i, 0);
+  }
 };
 
 }  // namespace weir::engine

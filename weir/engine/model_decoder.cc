@@ -17,7 +17,8 @@ DecoderFacts facts_of(const model::Model& model, std::uint32_t kv_pages) {
           options.max_rows,
           kv_pages != 0 ? kv_pages : ceil_div(options.context, kPageTokens),
           options.max_logit_rows,
-          {bytes, 2 * bytes, kv_page / kPageTokens}};
+          {bytes, 2 * bytes, kv_page / kPageTokens},
+          model.pool().workers()};
 }
 
 }  // namespace
@@ -33,6 +34,16 @@ std::span<const float> ModelDecoder::forward(const model::Batch& batch) {
 
 void ModelDecoder::copy(std::span<const kv::PageCopy> copies) {
   for (const kv::PageCopy& copy : copies) arena_.copy(copy.from, copy.to);
+}
+
+void ModelDecoder::for_each(std::size_t count,
+                            const std::function<void(std::size_t, std::size_t)>& f) {
+  // Waking the workers costs more than one item.
+  if (count < 2) return Decoder::for_each(count, f);
+  model_->pool().run([&](const compute::ThreadPool::Team& team) {
+    const compute::Share mine = team.share(count);
+    for (std::size_t i = mine.begin; i < mine.end; ++i) f(i, team.index());
+  });
 }
 
 Engine::Engine(std::unique_ptr<model::Model> model, std::vector<TokenId> end_tokens,

@@ -2,7 +2,8 @@
 
 /// One accepted request as the engine keeps it: how its tokens are chosen, and its account. What
 /// has been computed of it, and where, is the scheduler's business.
-/// Thread safety: choose() on the engine's thread; everything else under its lock.
+/// Thread safety: choose() on one thread of the step, the engine's or a worker's; everything else
+/// under the engine's lock.
 
 #include <memory>
 #include <optional>
@@ -49,7 +50,7 @@ class Sequence {
   const std::int32_t top_logprobs_;
   const std::shared_ptr<TokenStream> stream_;
   const sys::Clock::TimePoint accepted_at_;
-  // The engine's thread only:
+  // Whoever chooses:
   model::Sampler sampler_;
   std::vector<TokenId> stops_;  ///< Sorted: any of these ends the answer.
   std::uint32_t chosen_ = 0;

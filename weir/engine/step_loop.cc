@@ -61,7 +61,7 @@ StepLoop::StepLoop(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_e
       scheduler(schedule_of(decoder->facts(), options.schedule),
                 options.measure_steps ? measure_step_cost(*decoder, clock)
                                       : policy::StepCost(decoder->facts().cost, {})),
-      workspace(decoder->facts().vocabulary) {
+      workspaces(decoder->facts().workers, model::SamplerWorkspace(decoder->facts().vocabulary)) {
   thread = std::thread([this] { run(); });
 }
 
@@ -179,12 +179,17 @@ void StepLoop::compute() {
       batch.empty() ? std::span<const float>() : decoder->forward({batch});
   now = clock.now();
   const auto width = static_cast<std::size_t>(decoder->facts().vocabulary);
-  std::size_t at = 0;
+  choosing.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (batch[i].logit_rows == 0) continue;
-    WEIR_CHECK((at + 1) * width <= logits.size(), "a decoder gives the rows of logits asked for");
-    rows[i].choice = rows[i].sequence->choose(logits.subspan(at++ * width, width), workspace);
+    const std::size_t at = choosing.size() * width;
+    WEIR_CHECK(at + width <= logits.size(), "a decoder gives the rows of logits asked for");
+    choosing.push_back({&rows[i], logits.subspan(at, width)});
   }
+  decoder->for_each(choosing.size(), [this](std::size_t i, std::size_t worker) {
+    Row& row = *choosing[i].row;
+    row.choice = row.sequence->choose(choosing[i].logits, workspaces[worker]);
+  });
 }
 
 void StepLoop::finish_step(TimePoint began) {

@@ -110,6 +110,8 @@ compute::KvShape Model::kv_shape() const {
   return kv_shape_of(impl_->shape, impl_->options.kv_type);
 }
 
+compute::ThreadPool& Model::pool() const { return impl_->pool; }
+
 std::uint64_t Model::bytes() const {
   const Impl& m = *impl_;
   return m.weights.bytes() + m.work.bytes() + m.rope.bytes() +

@@ -55,6 +55,7 @@ class Model {
   [[nodiscard]] const ModelShape& shape() const;
   [[nodiscard]] const ModelOptions& options() const;  ///< With context filled in.
   [[nodiscard]] compute::KvShape kv_shape() const;
+  [[nodiscard]] compute::ThreadPool& pool() const;
   /// What load() allocated: the plan's weights + activations + tables.
   [[nodiscard]] std::uint64_t bytes() const;
 

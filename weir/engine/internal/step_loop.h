@@ -61,12 +61,17 @@ struct StepLoop {
     Sequence* sequence;
     Sequence::Choice choice;
   };
+  struct Choosing {
+    Row* row;
+    std::span<const float> logits;
+  };
   struct Ended {
     std::unique_ptr<Sequence> sequence;
     Finish finish;
   };
   std::vector<model::SequenceRows> batch;
   std::vector<Row> rows;
+  std::vector<Choosing> choosing;
   std::vector<kv::PageCopy> copies;
   std::vector<sched::RowResult> results;
   std::vector<Ended> ended;
@@ -74,7 +79,7 @@ struct StepLoop {
   sched::Held held = sched::Held::kNothing;  // By the plan before.
   StepRecord record;
   std::uint64_t times_idle = 0;
-  model::SamplerWorkspace workspace;
+  std::vector<model::SamplerWorkspace> workspaces;  // One a worker of the decoder.
   TimePoint now;  // Read once a step, after the forward pass, and on waking.
 
   std::thread thread;  // Last: it uses all of the above.
