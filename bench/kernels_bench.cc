@@ -136,8 +136,8 @@ void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth) 
       seconds = std::min(seconds, best_of(1, [&] {
                            pool.run([&](const ThreadPool::Team& team) {
                              for (const Linear& w : weights) {
-                               const Inputs in = a.of(x.data(), rows, w.columns(), 1536);
-                               if (w.wants(ActivationKind::kInt8)) in.quantise(team);
+                               const Inputs in = a.of(w.forms(), x.data(), rows, w.columns(), 1536);
+                               in.fill(team);
                                team.barrier();
                                matmul(team, w, in, out.data(), w.rows());
                                team.barrier();
@@ -189,8 +189,8 @@ void run(std::size_t threads, std::string_view only) {
   fmt::print(
       "{} threads, kernels for {}; read of 96 MB {:.1f} GB/s, byte-product peak {:.0f} Gop/s\n",
       threads, kernel_target(), bandwidth, peak);
-  for (const DType type :
-       {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kF16, DType::kF32}) {
+  for (const DType type : {DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K, DType::kBF16,
+                           DType::kF16, DType::kF32}) {
     if (!only.empty() && only != info(type).name) continue;
     bench_products(pool, type, info(type).block_elements == 1 ? 8 : 30, bandwidth);
   }

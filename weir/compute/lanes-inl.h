@@ -337,6 +337,19 @@ WEIR_INLINE void store_s8_wide(const Wide<V, N>& a, std::int8_t* p) {
 /// REQUIRES: every lane within [-128, 127].
 WEIR_INLINE void store_s8(const I32x16& a, std::int8_t* p) { store_s8_wide(a, p); }
 
+template <class V, int N>
+WEIR_INLINE void store_u16_wide(const Wide<V, N>& a, std::uint16_t* p) {
+  if constexpr (N == 1) {
+    const hn::Rebind<std::uint16_t, DI> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, a.v), narrow, p);
+  } else {
+    store_u16_wide(a.lo, p);
+    store_u16_wide(a.hi, p + N / 2 * kVector);
+  }
+}
+/// REQUIRES: every lane within [0, 65535].
+WEIR_INLINE void store_u16(const I32x16& a, std::uint16_t* p) { store_u16_wide(a, p); }
+
 #else  // The scalar twin.
 
 struct F32x16 {
@@ -534,6 +547,10 @@ WEIR_INLINE float largest_lane(const F32x16& a) {
 /// REQUIRES: every lane within [-128, 127].
 WEIR_INLINE void store_s8(const I32x16& a, std::int8_t* p) {
   for (int i = 0; i < kLanes; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
+}
+/// REQUIRES: every lane within [0, 65535].
+WEIR_INLINE void store_u16(const I32x16& a, std::uint16_t* p) {
+  for (int i = 0; i < kLanes; ++i) p[i] = static_cast<std::uint16_t>(a.v[i]);
 }
 
 #endif  // WEIR_SIMD

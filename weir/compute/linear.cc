@@ -112,6 +112,8 @@ Result<Linear> Linear::pack(ThreadPool& pool, std::span<const MatrixView> stacke
     });
     result.rows_ += m.rows;
     result.columns_ = m.columns;
+    result.forms_.int8 |= quantised(m.type);
+    result.forms_.bf16 |= m.type == DType::kBF16;
     result.parts_.push_back(std::move(part));
   }
   return result;
@@ -123,59 +125,61 @@ std::uint64_t Linear::bytes() const {
   return total;
 }
 
-bool Linear::wants(ActivationKind kind) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& p) {
-    return quantised(p.type) == (kind == ActivationKind::kInt8);
-  });
+void Inputs::fill(std::uint64_t row, std::uint64_t first, std::uint64_t count) const {
+  const float* const from = floats + row * stride + first;
+  if (forms.int8) {
+    const std::uint64_t block = (row * columns + first) / kActivationBlock;
+    quantise_blocks(from, count / kActivationBlock, codes + block * kActivationBlock,
+                    scales + block, scaled_sums + block, code_sums + 2 * block);
+  }
+  if (forms.bf16) {
+    std::uint16_t* const to = bf16 + row * round_up<std::uint64_t>(columns, 2) + first;
+    round_to_bf16(from, count, to);
+    if (columns % 2 != 0 && first + count == columns) to[count] = 0;
+  }
 }
 
-void Inputs::quantise(std::uint64_t row, std::uint64_t first, std::uint64_t count) const {
-  const std::uint64_t block = (row * columns + first) / kActivationBlock;
-  quantise_blocks(floats + row * stride + first, count / kActivationBlock,
-                  codes + block * kActivationBlock, scales + block, scaled_sums + block,
-                  code_sums + 2 * block);
-}
-
-void Inputs::quantise(const ThreadPool::Team& team) const {
-  const std::uint64_t blocks = columns / kActivationBlock;
-  const Share mine = team.share(rows * blocks);
+void Inputs::fill(const ThreadPool::Team& team) const {
+  if (!forms.int8 && !forms.bf16) return;
+  const std::uint64_t grain = columns % kActivationBlock == 0 ? kActivationBlock : columns;
+  const std::uint64_t pieces = columns / grain;
+  const Share mine = team.share(rows * pieces);
   for (std::uint64_t i = mine.begin; i < mine.end;) {
-    const std::uint64_t row = i / blocks;
-    const std::uint64_t end = std::min((row + 1) * blocks, mine.end);
-    quantise(row, (i - row * blocks) * kActivationBlock, (end - i) * kActivationBlock);
+    const std::uint64_t row = i / pieces;
+    const std::uint64_t end = std::min((row + 1) * pieces, mine.end);
+    fill(row, (i - row * pieces) * grain, (end - i) * grain);
     i = end;
   }
 }
 
-Inputs inputs_in(std::span<std::byte> memory, const float* x, std::uint64_t rows,
+Inputs inputs_in(std::span<std::byte> memory, Forms forms, const float* x, std::uint64_t rows,
                  std::uint64_t columns, std::uint64_t stride) {
   WEIR_CHECK(Activations::bytes(rows, columns) <= memory.size(),
              "inputs larger than the room made for them");
-  // Codes last, the one array whose rows may end anywhere: the others stay aligned.
+  // The largest elements first, so that each array is aligned to its own.
   const std::uint64_t blocks = ceil_div<std::uint64_t>(columns, kActivationBlock) * rows;
   auto* const scales = reinterpret_cast<float*>(memory.data());
-  return {x,
-          rows,
-          columns,
-          stride,
-          reinterpret_cast<std::int8_t*>(scales + 4 * blocks),
-          scales,
-          scales + blocks,
-          reinterpret_cast<std::int32_t*>(scales + 2 * blocks)};
+  auto* const bf16 = reinterpret_cast<std::uint16_t*>(scales + 4 * blocks);
+  auto* const codes =
+      reinterpret_cast<std::int8_t*>(bf16 + rows * round_up<std::uint64_t>(columns, 2));
+  return {x,     rows,   columns,         stride,
+          codes, scales, scales + blocks, reinterpret_cast<std::int32_t*>(scales + 2 * blocks),
+          bf16,  forms};
 }
 
 std::uint64_t Activations::bytes(std::uint64_t max_rows, std::uint64_t columns) {
   // A code for each element; a scale, a scaled sum and two code sums for each block.
-  const std::uint64_t blocks = ceil_div<std::uint64_t>(columns, kActivationBlock);
-  return max_rows * (columns + 4 * sizeof(float) * blocks);
+  const std::uint64_t int8 =
+      columns + 4 * sizeof(float) * ceil_div<std::uint64_t>(columns, kActivationBlock);
+  return max_rows * (int8 + sizeof(std::uint16_t) * round_up<std::uint64_t>(columns, 2));
 }
 
 Activations::Activations(std::uint64_t max_rows, std::uint64_t columns)
     : storage_(bytes(max_rows, columns)) {}
 
-Inputs Activations::of(const float* x, std::uint64_t rows, std::uint64_t columns,
+Inputs Activations::of(Forms forms, const float* x, std::uint64_t rows, std::uint64_t columns,
                        std::uint64_t stride) const {
-  return inputs_in(storage_.span(), x, rows, columns, stride);
+  return inputs_in(storage_.span(), forms, x, rows, columns, stride);
 }
 
 void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
@@ -204,11 +208,14 @@ void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::
         .scales = x.scales,
         .scaled_sums = x.scaled_sums,
         .code_sums = x.code_sums,
+        .bf16 = x.bf16,
         .out = out + (begin - first),
         .out_stride = out_stride,
     };
     if (quantised(part.type)) {
       multiply_quantised(product);
+    } else if (part.type == DType::kBF16) {
+      multiply_bf16(product);
     } else {
       multiply_plain(product);
     }

@@ -34,8 +34,13 @@ struct MatrixView {
   std::span<const std::byte> data;
 };
 
-/// What the packed weights want to be multiplied with.
-enum class ActivationKind : std::uint8_t { kF32, kInt8 };
+/// The forms of activations that packed weights are multiplied with, beside the floats themselves:
+/// quantised weights take int8, BF16 weights BF16 (rounded to nearest even), F16 and F32 the
+/// floats.
+struct Forms {
+  bool int8 = false;
+  bool bf16 = false;
+};
 
 class Linear {
  public:
@@ -54,8 +59,8 @@ class Linear {
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   [[nodiscard]] std::uint64_t columns() const { return columns_; }
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Whether any part needs int8, and any part needs float activations.
-  [[nodiscard]] bool wants(ActivationKind kind) const;
+  /// What its parts need.
+  [[nodiscard]] Forms forms() const { return forms_; }
 
   Linear();
   Linear(Linear&&) noexcept;
@@ -69,6 +74,7 @@ class Linear {
   std::vector<Part> parts_;
   std::uint64_t rows_ = 0;
   std::uint64_t columns_ = 0;
+  Forms forms_;
 };
 
 /// The inputs of a product in every form its weights want: a view, made before a step and filled
@@ -80,12 +86,15 @@ struct Inputs {
   float* scales = nullptr;            ///< [rows, columns / 32]: x ~ scale * code
   float* scaled_sums = nullptr;       ///< [rows, columns / 32]: scale * sum of the block's codes
   std::int32_t* code_sums = nullptr;  ///< [rows, columns / 16]: sums of 16 codes
+  std::uint16_t* bf16 = nullptr;      ///< [rows, columns rounded up to even], zero beyond columns
+  Forms forms;                        ///< Those that fill() makes.
 
-  /// Quantises `count` columns of a row from `first` on, from `floats`. The result depends on these
-  /// columns alone. REQUIRES: both are multiples of kActivationBlock.
-  void quantise(std::uint64_t row, std::uint64_t first, std::uint64_t count) const;
+  /// Makes the forms of `count` columns of a row from `first` on, out of `floats`. The result
+  /// depends on these columns alone. REQUIRES: both are multiples of kActivationBlock, or they are
+  /// the row.
+  void fill(std::uint64_t row, std::uint64_t first, std::uint64_t count) const;
   /// The team's share of all rows and columns; a barrier is the caller's business.
-  void quantise(const ThreadPool::Team& team) const;
+  void fill(const ThreadPool::Team& team) const;
 };
 
 /// The storage of inputs, reused between steps. Thread safety: none; workers fill disjoint columns.
@@ -97,7 +106,7 @@ class Activations {
   [[nodiscard]] std::uint64_t bytes() const { return storage_.bytes(); }
 
   /// A view for rows x columns floats (leading dimension `stride`); nothing is computed yet.
-  [[nodiscard]] Inputs of(const float* x, std::uint64_t rows, std::uint64_t columns,
+  [[nodiscard]] Inputs of(Forms forms, const float* x, std::uint64_t rows, std::uint64_t columns,
                           std::uint64_t stride) const;
 
  private:
@@ -106,8 +115,8 @@ class Activations {
 
 /// The same view over memory of the caller's, aligned to kAlignment.
 /// REQUIRES: memory.size() >= Activations::bytes(rows, columns).
-[[nodiscard]] Inputs inputs_in(std::span<std::byte> memory, const float* x, std::uint64_t rows,
-                               std::uint64_t columns, std::uint64_t stride);
+[[nodiscard]] Inputs inputs_in(std::span<std::byte> memory, Forms forms, const float* x,
+                               std::uint64_t rows, std::uint64_t columns, std::uint64_t stride);
 
 /// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and outputs n in [first, last); `out` is
 /// [x.rows, out_stride] and begins at output `first`. By one worker.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -87,8 +88,8 @@ std::vector<float> product(ThreadPool& pool, const Linear& w, const std::vector<
   const std::uint64_t stride = w.rows() + 1;
   std::vector<float> out(rows * stride, kUntouched);
   pool.run([&](const ThreadPool::Team& team) {
-    const Inputs in = a.of(x.data(), rows, w.columns(), w.columns());
-    if (w.wants(ActivationKind::kInt8)) in.quantise(team);
+    const Inputs in = a.of(w.forms(), x.data(), rows, w.columns(), w.columns());
+    in.fill(team);
     team.barrier();
     matmul(team, w, in, out.data(), stride);
   });
@@ -130,14 +131,19 @@ TEST_P(LinearOf, TheProductIsThatOfTheDequantisedMatrixWithTheQuantisedActivatio
   const std::vector<float> x = random_rows(5 * k, dice);
   const std::vector<float> out = product(pool, w, x, 5);
   const std::vector<float> values = m.values();
-  const bool int8 = w.wants(ActivationKind::kInt8);
+  const Forms forms = w.forms();
   for (std::uint64_t r = 0; r < 5; ++r) {
     for (std::uint64_t n = 0; n < m.rows; ++n) {
       double want = 0.0;
       double magnitude = 0.0;
       for (std::uint64_t i = 0; i < k; ++i) {
         double value = static_cast<double>(x[r * k + i]);
-        if (int8) {  // The definition in matmul.h, in double.
+        if (forms.bf16) {  // Nearest, ties to even.
+          auto bits = std::bit_cast<std::uint32_t>(x[r * k + i]);
+          bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+          value = static_cast<double>(std::bit_cast<float>(bits));
+        }
+        if (forms.int8) {  // The definition in matmul.h, in double.
           float largest = 0.0F;
           for (std::uint64_t j = i / 32 * 32; j < i / 32 * 32 + 32; ++j)
             largest = std::max(largest, std::fabs(x[r * k + j]));
@@ -278,7 +284,7 @@ TEST(Linear, StackedPartsOfDifferentTypesAreTheirProductsSideBySide) {
   const Matrix v = random_matrix(DType::kQ6_K, 16, 256, dice);
   const Linear stacked = packed(pool, {q.view(), k.view(), v.view()});
   EXPECT_EQ(stacked.rows(), 47U);
-  EXPECT_TRUE(stacked.wants(ActivationKind::kInt8) && stacked.wants(ActivationKind::kF32));
+  EXPECT_TRUE(stacked.forms().int8);
   const std::vector<float> x = random_rows(256, dice);
   std::vector<float> want;
   for (const Matrix* m : {&q, &k, &v}) {

@@ -25,6 +25,7 @@ struct PanelProduct {
   const float* scales = nullptr;            ///< [rows, columns / 32]
   const float* scaled_sums = nullptr;       ///< [rows, columns / 32]
   const std::int32_t* code_sums = nullptr;  ///< [rows, columns / 16]
+  const std::uint16_t* bf16 = nullptr;      ///< BF16 weights: [rows, columns rounded up to even]
 
   float* out = nullptr;  ///< [rows, out_stride], at the first panel's first output.
   std::uint64_t out_stride = 0;
@@ -32,11 +33,15 @@ struct PanelProduct {
 
 void multiply_quantised(const PanelProduct& p);
 void multiply_plain(const PanelProduct& p);
+void multiply_bf16(const PanelProduct& p);
 
 /// What prepare() makes of one block of 32: codes x 127 / amax to nearest even, scale amax / 127.
 /// A block below 2^-100 is zero. A block with NaN or infinity has scale NaN and codes 0, so that
 /// its row's outputs are NaN and no other row's.
 void quantise_blocks(const float* x, std::uint64_t blocks, std::int8_t* codes, float* scales,
                      float* scaled_sums, std::int32_t* code_sums);
+
+/// To nearest, ties to even; infinities become NaN, so that what is no number ends its own row.
+void round_to_bf16(const float* x, std::uint64_t count, std::uint16_t* out);
 
 }  // namespace weir::compute

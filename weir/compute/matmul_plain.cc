@@ -104,8 +104,6 @@ void MultiplyPlain(const PanelProduct& p) {
   switch (p.type) {
     case DType::kF16:
       return multiply<DType::kF16>(p);
-    case DType::kBF16:
-      return multiply<DType::kBF16>(p);
     default:
       return multiply<DType::kF32>(p);
   }

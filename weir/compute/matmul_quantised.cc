@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 
 #include "weir/compute/blocks-inl.h"
+#include "weir/compute/row_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 WEIR_BEFORE_VNNI
@@ -148,26 +149,6 @@ void whole_panel(const std::uint8_t* panel, std::uint64_t blocks, const TileRows
       store(sum[m], out + static_cast<std::uint64_t>(m) * out_stride);
 }
 
-/// f<M>() with M = count, a compile-time number up to kTileRows.
-template <int M = kTileRows, class F>
-WEIR_INLINE void with_rows(std::uint64_t count, const F& f) {
-  if constexpr (M > 1) {
-    if (count < M) return with_rows<M - 1>(count, f);
-  }
-  f.template operator()<M>();
-}
-
-/// f<M>(row) over [row0, row_end) in the fewest tiles, as equal as they can be: a tile of one or
-/// two rows takes almost as long as one of six.
-template <class F>
-WEIR_INLINE void for_tiles(std::uint64_t row0, std::uint64_t row_end, const F& f) {
-  for (std::uint64_t tiles = (row_end - row0 + kTileRows - 1) / kTileRows; tiles > 0; --tiles) {
-    const std::uint64_t count = (row_end - row0 + tiles - 1) / tiles;
-    with_rows(count, [&]<int M>() { f.template operator()<M>(row0); });
-    row0 += count;
-  }
-}
-
 /// Rows [row, row + count) of a tile, at the panel's block b0.
 TileRows tile_rows(const PanelProduct& p, std::uint64_t row, std::uint64_t b0) {
   const std::uint64_t all_blocks = p.columns / kBlockColumns;
@@ -190,7 +171,7 @@ void by_chunks(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t r
   for (std::uint64_t b0 = 0; b0 < all_blocks; b0 += kChunkBlocks, panel += f.chunk_bytes()) {
     const std::uint64_t blocks = std::min(kChunkBlocks, all_blocks - b0);
     unpack<kType>(panel, blocks, chunk);
-    for_tiles(row0, row_end, [&]<int M>(std::uint64_t row) {
+    for_tiles<kTileRows>(row0, row_end, [&]<int M>(std::uint64_t row) {
       tile<tile_kind(f), M>(chunk, blocks, tile_rows(p, row, b0), b0 == 0,
                             out + (row - row0) * out_stride, out_stride);
     });
@@ -201,7 +182,7 @@ void by_chunks(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t r
 template <DType kType>
 void by_tiles(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t row0,
               std::uint64_t row_end, float* out, std::uint64_t out_stride) {
-  for_tiles(row0, row_end, [&]<int M>(std::uint64_t row) {
+  for_tiles<kTileRows>(row0, row_end, [&]<int M>(std::uint64_t row) {
     whole_panel<kType, M>(panel, p.columns / kBlockColumns, tile_rows(p, row, 0),
                           out + (row - row0) * out_stride, out_stride);
   });

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weir/base/check.h"
+#include "weir/base/math.h"
 #include "weir/compute/linear.h"
 #include "weir/compute/panel.h"
 
@@ -248,16 +249,30 @@ void pack_plain(const std::byte* source, std::uint64_t rows, std::uint64_t colum
   }
 }
 
+/// [rows, columns] of BF16 to [columns / 2, 16, 2], the shape that vdpbf16ps takes; an odd last
+/// column gets a zero beside it.
+void pack_bf16(const std::byte* source, std::uint64_t rows, std::uint64_t columns,
+               std::byte* panel) {
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for (std::uint64_t k = 0; k < columns; ++k) {
+      std::memcpy(panel + ((k / 2 * kPanelRows + row) * 2 + k % 2) * 2,
+                  source + (row * columns + k) * 2, 2);
+    }
+  }
+}
+
 }  // namespace
 
 std::uint64_t panel_bytes(DType type, std::uint64_t columns) {
   const DTypeInfo& t = info(type);
+  if (type == DType::kBF16) columns = round_up<std::uint64_t>(columns, 2);
   if (t.block_elements == 1) return columns * kPanelRows * t.block_bytes;
   return panel_format(type).panel_bytes(columns);
 }
 
 void pack_panel(DType type, const std::byte* source, std::uint64_t rows, std::uint64_t columns,
                 std::byte* panel) {
+  if (type == DType::kBF16) return pack_bf16(source, rows, columns, panel);
   switch (info(type).block_bytes) {
     case 4:
       return pack_plain<std::uint32_t>(source, rows, columns, panel);

@@ -11,7 +11,7 @@
 namespace weir::compute {
 
 /// Bytes of one panel of `columns`: PanelFormat for quantised types, [columns, 16] values for
-/// plain.
+/// plain, [columns / 2 rounded up, 16, 2] for BF16.
 [[nodiscard]] std::uint64_t panel_bytes(DType type, std::uint64_t columns);
 
 /// Packs `rows` <= 16 rows, each `columns` wide and contiguous at `source`; lanes past `rows` are

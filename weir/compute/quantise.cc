@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "weir/compute/matmul.h"
@@ -43,6 +44,24 @@ void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, fl
   }
 }
 
+void RoundToBf16(const float* x, std::uint64_t count, std::uint16_t* out) {
+  const F32x16 infinity = set(std::numeric_limits<float>::infinity());
+  const F32x16 nan = set(std::numeric_limits<float>::quiet_NaN());
+  const auto rounded = [&](const F32x16& v) {
+    const I32x16 bits = bits_of(select_less(abs(v), infinity, v, nan));
+    const I32x16 odd = bit_and(shift_right<16>(bits), set(1));
+    return bit_and(shift_right<16>(add(bits, add(odd, set(0x7FFF)))), set(0xFFFF));
+  };
+  std::uint64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store_u16(rounded(load(x + i)), out + i);
+  if (i == count) return;
+  alignas(64) float last[kLanes] = {};
+  alignas(64) std::uint16_t last_out[kLanes];
+  std::memcpy(last, x + i, (count - i) * sizeof(float));
+  store_u16(rounded(load(last)), last_out);
+  std::memcpy(out + i, last_out, (count - i) * sizeof(std::uint16_t));
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::compute
 HWY_AFTER_NAMESPACE();
@@ -50,6 +69,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weir::compute {
 HWY_EXPORT(QuantiseBlocks);
+HWY_EXPORT(RoundToBf16);
+void round_to_bf16(const float* x, std::uint64_t count, std::uint16_t* out) {
+  HWY_DYNAMIC_DISPATCH(RoundToBf16)(x, count, out);
+}
 void quantise_blocks(const float* x, std::uint64_t blocks, std::int8_t* codes, float* scales,
                      float* scaled_sums, std::int32_t* code_sums) {
   HWY_DYNAMIC_DISPATCH(QuantiseBlocks)(x, blocks, codes, scales, scaled_sums, code_sums);

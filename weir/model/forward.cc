@@ -7,8 +7,6 @@
 
 namespace weir::model {
 
-using compute::ActivationKind;
-
 namespace {
 
 /// Up to so many rows a barrier costs more than making their norms and codes once more.
@@ -104,21 +102,21 @@ std::span<std::byte> Forward::own_scratch(const Team& team) const {
 compute::Inputs Forward::normed_inputs(const Team& team, std::uint32_t rows,
                                        std::span<const float> norm, const compute::Linear& next) {
   const std::size_t width = shape_.width;
-  const bool int8 = next.wants(ActivationKind::kInt8);
+  const compute::Forms forms = next.forms();
   const bool for_all = alone(rows, width);
   float* normed = work_.normed.data();
-  compute::Inputs inputs = work_.inputs.of(normed, rows, width, width);
+  compute::Inputs inputs = work_.inputs.of(forms, normed, rows, width, width);
   if (for_all) {
     const std::span<std::byte> mine = own_scratch(team);
     normed = reinterpret_cast<float*>(mine.data());
-    inputs =
-        compute::inputs_in(mine.subspan(rows * width * sizeof(float)), normed, rows, width, width);
+    inputs = compute::inputs_in(mine.subspan(rows * width * sizeof(float)), forms, normed, rows,
+                                width, width);
   }
   const compute::Share mine = for_all ? compute::Share{0, rows} : team.share(rows);
   for (std::size_t row = mine.begin; row < mine.end; ++row) {
     compute::rms_norm(row_of(work_.residual, row, width), norm, shape_.norm_epsilon,
                       {normed + row * width, width});
-    if (int8) inputs.quantise(row, 0, width);
+    inputs.fill(row, 0, width);
   }
   if (!for_all) team.barrier();
   return inputs;
@@ -126,15 +124,17 @@ compute::Inputs Forward::normed_inputs(const Team& team, std::uint32_t rows,
 
 compute::Inputs Forward::inputs_of(const Team& team, std::uint32_t rows, const float* x,
                                    std::uint64_t columns, const compute::Linear& next) {
-  if (!next.wants(ActivationKind::kInt8)) return work_.inputs.of(x, rows, columns, columns);
-  if (alone(rows, columns)) {
-    const compute::Inputs inputs = compute::inputs_in(own_scratch(team), x, rows, columns, columns);
-    for (std::uint32_t row = 0; row < rows; ++row) inputs.quantise(row, 0, columns);
-    return inputs;
+  const compute::Forms forms = next.forms();
+  const bool for_all = alone(rows, columns);
+  const compute::Inputs inputs =
+      for_all ? compute::inputs_in(own_scratch(team), forms, x, rows, columns, columns)
+              : work_.inputs.of(forms, x, rows, columns, columns);
+  if (for_all) {
+    for (std::uint32_t row = 0; row < rows; ++row) inputs.fill(row, 0, columns);
+  } else {
+    inputs.fill(team);
+    team.barrier();
   }
-  const compute::Inputs inputs = work_.inputs.of(x, rows, columns, columns);
-  inputs.quantise(team);
-  team.barrier();
   return inputs;
 }
 
@@ -219,8 +219,8 @@ void Forward::attention_block(const Team& team, std::uint32_t layer, std::uint32
 void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t rows) {
   const std::size_t mlp = shape_.mlp_width;
   const compute::Inputs x = normed_inputs(team, rows, weights.mlp_norm, weights.gate_up);
-  const compute::Inputs gated = work_.gated.of(work_.gate_up.data(), rows, mlp, 2 * mlp);
-  const bool int8 = weights.down.wants(ActivationKind::kInt8);
+  const compute::Inputs gated =
+      work_.gated.of(weights.down.forms(), work_.gate_up.data(), rows, mlp, 2 * mlp);
   // The same columns of gate and up, a strip at a time, so that they are still in a near cache when
   // they become one.
   const std::size_t strip = std::max<std::size_t>(kStripFloats / rows / kStrip, 1) * kStrip;
@@ -233,7 +233,7 @@ void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t ro
     for (std::size_t row = 0; row < rows; ++row) {
       float* const g = gate + row * 2 * mlp;
       compute::gated(shape_.activation, {g, end - begin}, {g + mlp, end - begin}, {g, end - begin});
-      if (int8) gated.quantise(row, begin, end - begin);
+      gated.fill(row, begin, end - begin);
     }
   }
   team.barrier();
