@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   const auto file = or_exit(format::open_model_file(path));
-  compute::ThreadPool pool(threads);
+  compute::ThreadPool pool(threads, compute::ThreadPool::Sizing::kAdaptive);
   model::ModelOptions options;
   options.context = 1024;
   options.max_logit_rows = 1;

@@ -181,7 +181,8 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
     }
     fmt::print(stderr, "{}\n", model::describe(fit.plan));
   }
-  loaded->pool = std::make_unique<compute::ThreadPool>(workers);
+  loaded->pool =
+      std::make_unique<compute::ThreadPool>(workers, compute::ThreadPool::Sizing::kAdaptive);
   WEIR_TRY(auto weights, model::Model::load(*loaded->opened.file, loaded->opened.shape, fit.options,
                                             *loaded->pool, packing_progress(options)));
   loaded->opened.file.reset();  // Everything is packed; the mapping is not needed any more.

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
 #include "weir/base/check.h"
 #include "weir/base/math.h"
 #include "weir/compute/buffer.h"
+#include "weir/compute/team_size.h"
 
 namespace weir::compute {
 namespace {
@@ -37,6 +39,12 @@ class FlushSubnormals {
   unsigned saved_;
 };
 
+/// Bits of a run's word for its team.
+constexpr unsigned kTeamBits = 10;
+constexpr std::uint32_t kTeamMask = (1U << kTeamBits) - 1;
+
+TeamSize::Duration now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
 }  // namespace
 
 Share share_of(std::size_t count, std::size_t index, std::size_t workers, std::size_t grain) {
@@ -49,93 +57,124 @@ Share share_of(std::size_t count, std::size_t index, std::size_t workers, std::s
 }
 
 struct ThreadPool::Impl {
+  Impl(std::size_t workers, Sizing how) : most(workers), sizing(how), size(workers) {}
+
+  // Constant after construction.
+  const std::size_t most;
+  const Sizing sizing;
   // What a run is: written by the owner before `run` changes.
   void (*call)(void*, const Team&) = nullptr;
   void* function = nullptr;
   bool stop = false;
-  std::size_t workers = 1;
+  TeamSize size;  // The owner's.
   std::vector<std::thread> threads;
   AlignedBuffer<std::byte> scratch;
 
-  /// Counts runs; workers sleep on it.
+  /// Counts runs, above kTeamBits bits of how many workers it has; workers sleep on it. One word,
+  /// so that a worker who is late, and not of this run's team, cannot take it for another.
   alignas(kFalseSharing) std::atomic<std::uint32_t> run{0};
   /// Of the barrier: how many have come, and how often it has opened.
   alignas(kFalseSharing) std::atomic<std::uint32_t> arrived{0};
   alignas(kFalseSharing) std::atomic<std::uint32_t> opened{0};
+  /// Nanoseconds that workers of this run have waited past spinning.
+  alignas(kFalseSharing) std::atomic<std::int64_t> waited{0};
 
   /// Waits while `value` is `seen`: spins, yields, sleeps. A peer that has lost its core to
   /// somebody else may not be back for milliseconds; time not burnt meanwhile is time the scheduler
   /// owes us.
-  static void await_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
-    for (int spins = 0; spins < kSpins + kYields; ++spins) {
+  static bool spin(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
+    for (int spins = 0; spins < kSpins; ++spins) {
+      if (value.load(std::memory_order_acquire) != seen) return true;
+      _mm_pause();
+    }
+    return false;
+  }
+  static void sleep(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
+    for (int yields = 0; yields < kYields; ++yields) {
       if (value.load(std::memory_order_acquire) != seen) return;
-      if (spins < kSpins) {
-        _mm_pause();
-      } else {
-        sched_yield();
-      }
+      sched_yield();
     }
     value.wait(seen, std::memory_order_acquire);
   }
 
-  void barrier() {
+  void barrier(std::size_t team) {
     const std::uint32_t seen = opened.load(std::memory_order_relaxed);
-    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == workers) {
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == team) {
       arrived.store(0, std::memory_order_relaxed);
       opened.store(seen + 1, std::memory_order_release);
       opened.notify_all();  // Without sleepers this is a load.
       return;
     }
-    await_change(opened, seen);
+    if (spin(opened, seen)) return;
+    const TeamSize::Duration began = now();
+    sleep(opened, seen);
+    waited.fetch_add((now() - began).count(), std::memory_order_relaxed);
+  }
+
+  void work(ThreadPool& pool, std::size_t index) {
+    const FlushSubnormals mode;
+    for (std::uint32_t seen = 0;;) {
+      if (!spin(run, seen)) sleep(run, seen);
+      seen = run.load(std::memory_order_acquire);
+      const std::size_t team = seen & kTeamMask;
+      if (index >= team) continue;  // What else a run is may be changing already.
+      if (stop) return;
+      call(function, Team(pool, index, team));
+      barrier(team);
+    }
+  }
+
+  void start(std::size_t team) {
+    const std::uint32_t runs = run.load(std::memory_order_relaxed) >> kTeamBits;
+    run.store((runs + 1) << kTeamBits | static_cast<std::uint32_t>(team),
+              std::memory_order_release);
+    run.notify_all();
   }
 };
 
-ThreadPool::ThreadPool(std::size_t workers) : impl_(std::make_unique<Impl>()) {
-  WEIR_CHECK(workers >= 1, "a pool has at least its caller");
-  impl_->workers = workers;
+ThreadPool::ThreadPool(std::size_t workers, Sizing sizing)
+    : impl_(std::make_unique<Impl>(workers, sizing)) {
+  WEIR_CHECK(workers >= 1 && workers <= kTeamMask, "a pool has at least its caller");
   impl_->scratch = AlignedBuffer<std::byte>(workers * Team::kScratchBytes);
   impl_->threads.reserve(workers - 1);
   for (std::size_t index = 1; index < workers; ++index) {
-    impl_->threads.emplace_back([this, index] {
-      const FlushSubnormals mode;
-      Impl& pool = *impl_;
-      const Team team(*this, index, pool.workers);
-      for (std::uint32_t seen = 0;; ++seen) {
-        Impl::await_change(pool.run, seen);
-        if (pool.stop) return;
-        pool.call(pool.function, team);
-        pool.barrier();
-      }
-    });
+    impl_->threads.emplace_back([this, index] { impl_->work(*this, index); });
   }
 }
 
 ThreadPool::~ThreadPool() {
   impl_->stop = true;
-  impl_->run.fetch_add(1, std::memory_order_release);
-  impl_->run.notify_all();
+  impl_->start(workers());
   for (std::thread& t : impl_->threads) t.join();
 }
 
-std::size_t ThreadPool::workers() const { return impl_->workers; }
+std::size_t ThreadPool::workers() const { return impl_->most; }
 
 void ThreadPool::Team::barrier() const {
-  if (workers_ > 1) pool_.impl_->barrier();
+  if (workers_ > 1) pool_.impl_->barrier(workers_);
 }
 
 std::span<std::byte> ThreadPool::Team::scratch() const { return pool_.impl_->scratch.span(); }
 
 void ThreadPool::run_erased(void (*call)(void*, const Team&), void* function) {
   const FlushSubnormals mode;
-  const Team team(*this, 0, impl_->workers);
-  if (impl_->workers > 1) {
-    impl_->call = call;
-    impl_->function = function;
-    impl_->run.fetch_add(1, std::memory_order_release);
-    impl_->run.notify_all();
+  Impl& pool = *impl_;
+  const bool adaptive = pool.sizing == Sizing::kAdaptive && pool.most > 1;
+  const TeamSize::Duration began = adaptive ? now() : TeamSize::Duration{};
+  const std::size_t size = adaptive ? pool.size.next(began) : pool.most;
+  if (size > 1) {
+    pool.waited.store(0, std::memory_order_relaxed);
+    pool.call = call;
+    pool.function = function;
+    pool.start(size);
   }
+  const Team team(*this, 0, size);
   call(function, team);
   team.barrier();
+  if (!adaptive) return;
+  const TeamSize::Duration ended = now();
+  const TeamSize::Duration waited(size > 1 ? pool.waited.load(std::memory_order_relaxed) : 0);
+  pool.size.ran(size, ended - began, waited, ended);
 }
 
 }  // namespace weir::compute

@@ -28,12 +28,17 @@ struct Share {
 
 class ThreadPool {
  public:
+  /// Whether every run has all workers, or fewer while somebody else uses their cores
+  /// (team_size.h).
+  enum class Sizing : std::uint8_t { kFixed, kAdaptive };
+
   /// REQUIRES: workers >= 1.
-  explicit ThreadPool(std::size_t workers);
+  explicit ThreadPool(std::size_t workers, Sizing sizing = Sizing::kFixed);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// The most that a run may have.
   [[nodiscard]] std::size_t workers() const;
 
   /// What a running function sees of its team.
@@ -61,8 +66,8 @@ class ThreadPool {
     std::size_t workers_;
   };
 
-  /// Runs `work(team)` once on every worker and returns when all are done. Does not allocate.
-  /// `work` must not throw.
+  /// Runs `work(team)` once on every worker of this run and returns when all are done. Does not
+  /// allocate. `work` must not throw.
   template <class F>
   void run(F&& work) {
     run_erased(

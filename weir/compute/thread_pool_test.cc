@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -92,6 +94,28 @@ TEST_P(ThreadPoolOf, ScratchIsOneAreaForTheWholeTeam) {
     EXPECT_EQ(team.scratch().size(), team.workers() * ThreadPool::Team::kScratchBytes);
   });
   EXPECT_EQ(seen, std::vector<std::byte*>(pool.workers(), seen[0]));
+}
+
+TEST_P(ThreadPoolOf, AnAdaptiveTeamOfAnySizeDoesTheWholeWork) {
+  ThreadPool pool(GetParam(), ThreadPool::Sizing::kAdaptive);
+  // Worker 0 alone works, so that whoever else there is waits for it, until only it is left.
+  std::size_t least = pool.workers();
+  for (int i = 0; i < 50; ++i) {
+    std::atomic<std::size_t> items{0};
+    std::atomic<std::size_t> size{0};
+    pool.run([&](const ThreadPool::Team& team) {
+      const Share mine = team.share(1000);
+      items += mine.end - mine.begin;
+      size = team.workers();
+      if (team.index() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    ASSERT_EQ(items, 1000);
+    least = std::min<std::size_t>(least, size);
+  }
+  // Waiting in all is above the run's time only from three workers on.
+  if (pool.workers() > 2) {
+    EXPECT_LT(least, pool.workers());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, ThreadPoolOf, testing::Values(1, 2, 3, 5));
