@@ -183,7 +183,7 @@ Inputs Activations::of(Forms forms, const float* x, std::uint64_t rows, std::uin
 }
 
 void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
-                    float* out, std::uint64_t out_stride) {
+                    float* out, std::uint64_t out_stride, Into into) {
   WEIR_CHECK(x.columns == w.columns(), "activations of another width");
   for (const Linear::Part& part : w.parts()) {
     const std::uint64_t begin = std::clamp(first, part.first_row, part.first_row + part.rows);
@@ -211,6 +211,7 @@ void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::
         .bf16 = x.bf16,
         .out = out + (begin - first),
         .out_stride = out_stride,
+        .add = into == Into::kAdd,
     };
     if (quantised(part.type)) {
       multiply_quantised(product);
@@ -236,13 +237,13 @@ std::uint64_t output_of(const Linear& w, std::uint64_t panel) {
 }  // namespace
 
 Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
-             std::uint64_t out_stride) {
+             std::uint64_t out_stride, Into into) {
   std::uint64_t panels = 0;
   for (const Linear::Part& part : w.parts()) panels += part.panels;
   const Share mine = team.share(panels);
   const std::uint64_t first = output_of(w, mine.begin);
   const std::uint64_t last = output_of(w, mine.end);
-  matmul_outputs(w, x, first, last, out + first, out_stride);
+  matmul_outputs(w, x, first, last, out + first, out_stride, into);
   return {first, last};
 }
 

@@ -118,15 +118,19 @@ class Activations {
 [[nodiscard]] Inputs inputs_in(std::span<std::byte> memory, Forms forms, const float* x,
                                std::uint64_t rows, std::uint64_t columns, std::uint64_t stride);
 
+/// What becomes of the values that are there: out = W x, or out += W x (rounded once more, as if W
+/// x were added afterwards).
+enum class Into : std::uint8_t { kReplace, kAdd };
+
 /// out[r, n] = sum_k W[n, k] x[r, k] for r in [0, x.rows) and outputs n in [first, last); `out` is
 /// [x.rows, out_stride] and begins at output `first`. By one worker.
 /// REQUIRES: first and last are panel boundaries of stacked parts, or their ends.
 void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
-                    float* out, std::uint64_t out_stride);
+                    float* out, std::uint64_t out_stride, Into into = Into::kReplace);
 
 /// The team's share of the outputs; `out` begins at output 0. Returns what this worker has
 /// computed. A barrier is the caller's business.
 Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
-             std::uint64_t out_stride);
+             std::uint64_t out_stride, Into into = Into::kReplace);
 
 }  // namespace weir::compute

@@ -29,6 +29,7 @@ struct PanelProduct {
 
   float* out = nullptr;  ///< [rows, out_stride], at the first panel's first output.
   std::uint64_t out_stride = 0;
+  bool add = false;  ///< out += the product, one rounding each, rather than out = the product.
 };
 
 void multiply_quantised(const PanelProduct& p);

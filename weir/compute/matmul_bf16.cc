@@ -91,8 +91,9 @@ WEIR_INLINE void rows_of(const PanelProduct& p, std::uint64_t panel, std::uint64
 
 template <class Pair>
 void multiply_pairs(const PanelProduct& p) {
-  alignas(64) float edge[kRowBlock][kLanes];
-  const std::uint64_t full = p.outputs / kLanes;
+  alignas(64) float aside[kRowBlock][kLanes];
+  const std::uint64_t full =
+      p.add ? 0 : p.outputs / kLanes;  // Panels that may be stored as they are.
   for (std::uint64_t row0 = 0; row0 < p.rows; row0 += kRowBlock) {
     const std::uint64_t row_end = std::min(p.rows, row0 + kRowBlock);
     float* const out = p.out + row0 * p.out_stride;
@@ -100,15 +101,10 @@ void multiply_pairs(const PanelProduct& p) {
     for (; panel + Pair::kPanels <= full; panel += Pair::kPanels) {
       rows_of<Pair, Pair::kPanels>(p, panel, row0, row_end, out + panel * kLanes, p.out_stride);
     }
-    for (; panel < full; ++panel) {
-      rows_of<Pair, 1>(p, panel, row0, row_end, out + panel * kLanes, p.out_stride);
-    }
-    if (panel == p.count) continue;
-    // The last panel has fewer outputs than lanes: nothing past them may be written.
-    rows_of<Pair, 1>(p, panel, row0, row_end, edge[0], kLanes);
-    for (std::uint64_t row = row0; row < row_end; ++row) {
-      std::memcpy(out + (row - row0) * p.out_stride + panel * kLanes, edge[row - row0],
-                  (p.outputs - panel * kLanes) * sizeof(float));
+    for (; panel < p.count; ++panel) {
+      rows_of<Pair, 1>(p, panel, row0, row_end, aside[0], kLanes);
+      settle(aside, row_end - row0, std::min<std::uint64_t>(kLanes, p.outputs - panel * kLanes),
+             out + panel * kLanes, p.out_stride, p.add);
     }
   }
 }

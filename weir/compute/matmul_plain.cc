@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 
 #include "weir/compute/outer-inl.h"
+#include "weir/compute/row_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
@@ -50,11 +51,14 @@ void tile(const PanelProduct& p, std::uint64_t panel, std::uint64_t row, std::ui
     for (int i = 0; i < P; ++i) {
       const std::uint64_t at = (panel + static_cast<std::uint64_t>(i)) * kLanes;
       float* to = p.out + (row + static_cast<std::uint64_t>(m)) * p.out_stride + at;
-      if (p.outputs - at >= kLanes) {
+      const std::uint64_t lanes = std::min<std::uint64_t>(kLanes, p.outputs - at);
+      if (lanes == kLanes && !p.add) {
         store(sum[m][i], to);
-      } else {  // The last panel has fewer outputs than lanes: nothing past them may be written.
-        store(sum[m][i], edge);
-        std::memcpy(to, edge, (p.outputs - at) * sizeof(float));
+      } else {  // The last panel may have fewer outputs than lanes: nothing past them may be
+                // written.
+        alignas(64) float aside[1][kLanes];
+        store(sum[m][i], aside[0]);
+        settle(aside, 1, lanes, to, p.out_stride, p.add);
       }
     }
   }
@@ -73,8 +77,10 @@ void multiply(const PanelProduct& p) {
   if (p.rows == 1) return few_rows<kType, 1, 4>(p);
   if (p.rows == 2) return few_rows<kType, 2, 2>(p);
   for (std::uint64_t panel = 0; panel < p.count; ++panel) {
-    for (std::uint64_t k0 = 0; k0 < p.columns; k0 += kStretch) {
-      const std::uint64_t n = std::min(kStretch, p.columns - k0);
+    // Sums between stretches lie in `out`, which is not free for them when it is added to.
+    const std::uint64_t stretch = p.add ? p.columns : kStretch;
+    for (std::uint64_t k0 = 0; k0 < p.columns; k0 += stretch) {
+      const std::uint64_t n = std::min(stretch, p.columns - k0);
       for (std::uint64_t row = 0; row < p.rows; row += kTileRows) {
         switch (std::min(kTileRows, p.rows - row)) {
           case 1:

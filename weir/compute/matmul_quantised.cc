@@ -190,7 +190,7 @@ void by_tiles(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t ro
 
 template <DType kType>
 void multiply(const PanelProduct& p) {
-  alignas(64) float edge[kRowBlock][kLanes];
+  alignas(64) float aside[kRowBlock][kLanes];
   for (std::uint64_t row0 = 0; row0 < p.rows; row0 += kRowBlock) {
     const std::uint64_t row_end = std::min(p.rows, row0 + kRowBlock);
     for (std::uint64_t panel = 0; panel < p.count; ++panel) {
@@ -198,17 +198,15 @@ void multiply(const PanelProduct& p) {
       float* out = p.out + row0 * p.out_stride + panel * kLanes;
       const std::uint64_t lanes = std::min<std::uint64_t>(kLanes, p.outputs - panel * kLanes);
       // The last panel may have fewer outputs than lanes: nothing past them may be written.
-      float* to = lanes == kLanes ? out : edge[0];
-      const std::uint64_t stride = lanes == kLanes ? p.out_stride : kLanes;
+      const bool straight = lanes == kLanes && !p.add;
+      float* to = straight ? out : aside[0];
+      const std::uint64_t stride = straight ? p.out_stride : kLanes;
       if constexpr (kCodesInRegisters) {
         by_tiles<kType>(p, source, row0, row_end, to, stride);
       } else {
         by_chunks<kType>(p, source, row0, row_end, to, stride);
       }
-      if (lanes == kLanes) continue;
-      for (std::uint64_t row = row0; row < row_end; ++row) {
-        std::memcpy(out + (row - row0) * p.out_stride, edge[row - row0], lanes * sizeof(float));
-      }
+      if (!straight) settle(aside, row_end - row0, lanes, out, p.out_stride, p.add);
     }
   }
 }

@@ -10,6 +10,7 @@
 #endif
 
 #include <cstdint>
+#include <cstring>
 
 #include "weir/compute/lanes-inl.h"
 
@@ -34,6 +35,20 @@ WEIR_INLINE void for_tiles(std::uint64_t row0, std::uint64_t row_end, const F& f
     const std::uint64_t count = (row_end - row0 + tiles - 1) / tiles;
     with_rows<kMost>(count, [&]<int M>() { f.template operator()<M>(row0); });
     row0 += count;
+  }
+}
+
+/// Moves, or adds, the first `lanes` lanes of every row of `from` to `out`.
+WEIR_INLINE void settle(const float (*from)[kLanes], std::uint64_t rows, std::uint64_t lanes,
+                        float* out, std::uint64_t out_stride, bool add_to_out) {
+  for (std::uint64_t row = 0; row < rows; ++row, out += out_stride) {
+    if (!add_to_out) {
+      std::memcpy(out, from[row], lanes * sizeof(float));
+    } else if (lanes == kLanes) {
+      store(add(load(from[row]), load(out)), out);
+    } else {
+      for (std::uint64_t i = 0; i < lanes; ++i) out[i] += from[row][i];
+    }
   }
 }
 

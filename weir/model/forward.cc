@@ -15,6 +15,8 @@ constexpr std::uint32_t kRowsForAll = 4;
 constexpr std::size_t kStrip = 32;
 /// Floats of gate and up that are in work before they become one: 128 KiB together.
 constexpr std::size_t kStripFloats = 16384;
+/// But no fewer: blocks are quantised four at a time.
+constexpr std::size_t kLeastStrip = 128;
 
 }  // namespace
 
@@ -141,20 +143,18 @@ compute::Inputs Forward::inputs_of(const Team& team, std::uint32_t rows, const f
 void Forward::add_product(const Team& team, const compute::Linear& w, const compute::Inputs& x,
                           std::span<const float> bias, std::span<const float> post_norm) {
   const std::size_t width = shape_.width;
-  const compute::Share mine = compute::matmul(team, w, x, work_.projected.data(), width);
-  const std::size_t count = mine.end - mine.begin;
-  for (std::size_t row = 0; row < x.rows; ++row) {
-    const std::span<float> y = row_of(work_.projected, row, width).subspan(mine.begin, count);
-    if (!bias.empty()) compute::add(bias.subspan(mine.begin, count), y);
-    if (post_norm.empty())
-      compute::add(y, row_of(work_.residual, row, width).subspan(mine.begin, count));
+  if (bias.empty() && post_norm.empty()) {
+    compute::matmul(team, w, x, work_.residual.data(), width, compute::Into::kAdd);
+    team.barrier();
+    return;
   }
+  compute::matmul(team, w, x, work_.projected.data(), width);
   team.barrier();
-  if (post_norm.empty()) return;
   const compute::Share rows = team.share(x.rows);
   for (std::size_t row = rows.begin; row < rows.end; ++row) {
     const std::span<float> y = row_of(work_.projected, row, width);
-    compute::rms_norm(y, post_norm, shape_.norm_epsilon, y);
+    if (!bias.empty()) compute::add(bias, y);
+    if (!post_norm.empty()) compute::rms_norm(y, post_norm, shape_.norm_epsilon, y);
     compute::add(y, row_of(work_.residual, row, width));
   }
   team.barrier();
@@ -223,7 +223,7 @@ void Forward::mlp_block(const Team& team, const Layer& weights, std::uint32_t ro
       work_.gated.of(weights.down.forms(), work_.gate_up.data(), rows, mlp, 2 * mlp);
   // The same columns of gate and up, a strip at a time, so that they are still in a near cache when
   // they become one.
-  const std::size_t strip = std::max<std::size_t>(kStripFloats / rows / kStrip, 1) * kStrip;
+  const std::size_t strip = std::max(kStripFloats / rows / kStrip * kStrip, kLeastStrip);
   const compute::Share mine = team.share(mlp, kStrip);
   for (std::size_t begin = mine.begin; begin < mine.end; begin += strip) {
     const std::size_t end = std::min(begin + strip, mine.end);
