@@ -299,6 +299,32 @@ WEIR_INLINE float sum_lanes(const F32x16& a) {
   return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
+template <class V, int N>
+WEIR_INLINE void load_pairs_wide(const float* p, Wide<V, N>& even, Wide<V, N>& odd) {
+  if constexpr (N == 1) {
+    hn::LoadInterleaved2(DF(), p, even.v, odd.v);
+  } else {
+    load_pairs_wide(p, even.lo, odd.lo);
+    load_pairs_wide(p + N * kVector, even.hi, odd.hi);
+  }
+}
+template <class V, int N>
+WEIR_INLINE void store_pairs_wide(const Wide<V, N>& even, const Wide<V, N>& odd, float* p) {
+  if constexpr (N == 1) {
+    hn::StoreInterleaved2(even.v, odd.v, DF(), p);
+  } else {
+    store_pairs_wide(even.lo, odd.lo, p);
+    store_pairs_wide(even.hi, odd.hi, p + N * kVector);
+  }
+}
+/// Thirty-two floats: those at even and those at odd places.
+WEIR_INLINE void load_pairs(const float* p, F32x16& even, F32x16& odd) {
+  load_pairs_wide(p, even, odd);
+}
+WEIR_INLINE void store_pairs(const F32x16& even, const F32x16& odd, float* p) {
+  store_pairs_wide(even, odd, p);
+}
+
 template <class V>
 WEIR_INLINE V folded_sum(const Wide<V, 1>& a) {
   return a.v;
@@ -531,6 +557,19 @@ WEIR_INLINE float sum_lanes(const F32x16& a) {
     for (int i = 0; i < width; ++i) x[i] += x[i + width];
   }
   return x[0];
+}
+/// Thirty-two floats: those at even and those at odd places.
+WEIR_INLINE void load_pairs(const float* p, F32x16& even, F32x16& odd) {
+  for (int i = 0; i < kLanes; ++i) {
+    even.v[i] = p[2 * i];
+    odd.v[i] = p[2 * i + 1];
+  }
+}
+WEIR_INLINE void store_pairs(const F32x16& even, const F32x16& odd, float* p) {
+  for (int i = 0; i < kLanes; ++i) {
+    p[2 * i] = even.v[i];
+    p[2 * i + 1] = odd.v[i];
+  }
 }
 /// Exact, so that its order does not matter. REQUIRES: the sum fits.
 WEIR_INLINE std::int32_t sum_lanes(const I32x16& a) {

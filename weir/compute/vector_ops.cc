@@ -126,24 +126,22 @@ void RopeHalves(const float* cosines, const float* sines, std::size_t half, floa
 }
 
 void RopeInterleaved(const float* cosines, const float* sines, std::size_t half, float* x) {
-  alignas(64) float even[kLanes] = {};
-  alignas(64) float odd[kLanes] = {};
-  for (std::size_t i = 0; i < half; i += kLanes) {
-    const std::size_t count = half - i < kLanes ? half - i : kLanes;
-    for (std::size_t k = 0; k < count; ++k) {
-      even[k] = x[2 * (i + k)];
-      odd[k] = x[2 * (i + k) + 1];
-    }
-    F32x16 a = load(even);
-    F32x16 b = load(odd);
-    rotate(a, b, load_some(cosines + i, count, 0.0F), load_some(sines + i, count, 0.0F));
-    store(a, even);
-    store(b, odd);
-    for (std::size_t k = 0; k < count; ++k) {
-      x[2 * (i + k)] = even[k];
-      x[2 * (i + k) + 1] = odd[k];
-    }
+  F32x16 a;
+  F32x16 b;
+  std::size_t i = 0;
+  for (; i + kLanes <= half; i += kLanes) {
+    load_pairs(x + 2 * i, a, b);
+    rotate(a, b, load(cosines + i), load(sines + i));
+    store_pairs(a, b, x + 2 * i);
   }
+  if (i == half) return;
+  const std::size_t rest = half - i;
+  alignas(64) float last[2 * kLanes] = {};
+  std::memcpy(last, x + 2 * i, 2 * rest * sizeof(float));
+  load_pairs(last, a, b);
+  rotate(a, b, load_some(cosines + i, rest, 0.0F), load_some(sines + i, rest, 0.0F));
+  store_pairs(a, b, last);
+  std::memcpy(x + 2 * i, last, 2 * rest * sizeof(float));
 }
 
 std::int64_t ArgMax(const float* x, std::size_t n) {
