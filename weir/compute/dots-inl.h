@@ -83,6 +83,10 @@ WEIR_INLINE void store_codes(const I32x16& low, const I32x16& high, std::int8_t*
   sums[1] = _mm256_extract_epi32(halves, 4);
 }
 
+#elif HWY_TARGET == HWY_NEON && WEIR_SIMD
+
+// dots_neon-inl.h, included below.
+
 #elif WEIR_SIMD
 
 inline constexpr bool kSignedCodes = true;
@@ -201,5 +205,9 @@ WEIR_INLINE void store_codes(const I32x16& low, const I32x16& high, std::int8_t*
 }  // namespace HWY_NAMESPACE
 }  // namespace weir::compute
 HWY_AFTER_NAMESPACE();
+
+#if HWY_TARGET == HWY_NEON && WEIR_SIMD
+#include "weir/compute/dots_neon-inl.h"
+#endif
 
 #endif  // per-target include guard

@@ -1,5 +1,7 @@
 #include "weir/compute/kernel_target.h"
 
+#include "weir/compute/neon_grade.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weir/compute/kernel_target.cc"
 #include <hwy/foreach_target.h>
@@ -16,6 +18,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weir::compute {
 HWY_EXPORT(Name);
-std::string_view kernel_target() { return HWY_DYNAMIC_DISPATCH(Name)(); }
+std::string_view kernel_target() {
+  if (const NeonGrade* grade = neon_grade()) return grade->name;
+  return HWY_DYNAMIC_DISPATCH(Name)();
+}
 }  // namespace weir::compute
 #endif

@@ -2,11 +2,11 @@
 /// the kernels are written in, once. Lane i of a panel is output row i, so nothing here shuffles
 /// lanes.
 ///
-/// Two implementations: Highway vectors for AVX2 and AVX-512, and plain arrays for every other
-/// target. The arrays are the scalar twin: std::fma, the same order, hence the same bits. All
-/// operations are exact or correctly rounded by IEEE 754, so equal source means equal bits; max and
-/// select_less are spelled out for NaN. Included once per target (foreach_target): per-target
-/// include guard, no #pragma once.
+/// Two implementations: Highway vectors for AVX2, AVX-512 and NEON (one, two or four of them side
+/// by side), and plain arrays for every other target. The arrays are the scalar twin: std::fma, the
+/// same order, hence the same bits. All operations are exact or correctly rounded by IEEE 754, so
+/// equal source means equal bits; max and select_less are spelled out for NaN. Included once per
+/// target (foreach_target): per-target include guard, no #pragma once.
 
 #if defined(WEIR_COMPUTE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEIR_COMPUTE_LANES_INL_H_
@@ -25,7 +25,8 @@
 #include "weir/compute/half.h"
 
 #undef WEIR_SIMD
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
+    (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
 #define WEIR_SIMD 1
 #else
 #define WEIR_SIMD 0
@@ -281,21 +282,28 @@ WEIR_INLINE U8x64 lookup(const std::uint8_t* table, const U8x64& a) {
   return lookup_wide(hn::LoadDup128(DB(), table), a);
 }
 
+// Lanes i and i + 8, then i and i + 4.
 template <class V>
-WEIR_INLINE auto sum_halves(const Wide<V, 1>& a) {
-  const hn::CappedTag<float, 8> d8;
-  return hn::Add(hn::LowerHalf(d8, a.v), hn::UpperHalf(d8, a.v));
+WEIR_INLINE auto sum_quarters(const Wide<V, 2>& a) {
+  const hn::CappedTag<float, 4> d4;
+  const V v8 = hn::Add(a.lo.v, a.hi.v);
+  return hn::Add(hn::LowerHalf(d4, v8), hn::UpperHalf(d4, v8));
 }
 template <class V>
-WEIR_INLINE V sum_halves(const Wide<V, 2>& a) {
-  return hn::Add(a.lo.v, a.hi.v);
+WEIR_INLINE auto sum_quarters(const Wide<V, 1>& a) {
+  const hn::Half<hn::DFromV<V>> d8;
+  return sum_quarters(
+      Wide<hn::Vec<decltype(d8)>, 2>{{hn::LowerHalf(d8, a.v)}, {hn::UpperHalf(d8, a.v)}});
+}
+template <class V>
+WEIR_INLINE V sum_quarters(const Wide<V, 4>& a) {
+  return hn::Add(hn::Add(a.lo.lo.v, a.hi.lo.v), hn::Add(a.lo.hi.v, a.hi.hi.v));
 }
 /// Lanes i and i + 8 first, then 4, 2, 1: the one order of every reduction over lanes.
 WEIR_INLINE float sum_lanes(const F32x16& a) {
   const hn::CappedTag<float, 4> d4;
-  const auto v8 = sum_halves(a);
   alignas(16) float x[4];
-  hn::Store(hn::Add(hn::LowerHalf(d4, v8), hn::UpperHalf(d4, v8)), d4, x);
+  hn::Store(sum_quarters(a), d4, x);
   return (x[0] + x[2]) + (x[1] + x[3]);
 }
 

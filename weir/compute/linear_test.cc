@@ -170,7 +170,7 @@ TEST_P(LinearOf, EveryTargetGivesTheSameBitsForEveryNumberOfRows) {
   constexpr std::uint64_t kRows = 15;
   const std::vector<float> x = random_rows(kRows * k, dice);
   std::vector<float> first;
-  on_every_target([&] {
+  on_every_target_and_grade([&] {
     const std::vector<float> whole = product(pool, w, x, kRows);
     if (first.empty()) first = whole;
     EXPECT_TRUE(same_bits(first, whole));
@@ -229,7 +229,7 @@ TEST(Linear, TheExtremeCodesDoNotSaturate) {
           x[i] = alternating && i % 2 != 0 ? -127.0F : 127.0F;
         double want = 0.0;
         for (std::size_t i = 0; i < x.size(); ++i) want += static_cast<double>(values[i] * x[i]);
-        on_every_target([&] {
+        on_every_target_and_grade([&] {
           const std::vector<float> out = product(pool, w, x, 1);
           EXPECT_NEAR(static_cast<double>(out[0]), want, std::fabs(want) * 1e-6 + 1e-3)
               << info(type).name << " " << fill;
@@ -273,7 +273,7 @@ TEST(Linear, TheQuantisedChainIsTheOneWrittenDown) {
     want.push_back(sum);
   }
   want.push_back(kUntouched);
-  on_every_target([&] { EXPECT_TRUE(same_bits(product(pool, w, x, 1), want)); });
+  on_every_target_and_grade([&] { EXPECT_TRUE(same_bits(product(pool, w, x, 1), want)); });
 }
 
 TEST(Linear, StackedPartsOfDifferentTypesAreTheirProductsSideBySide) {
@@ -306,7 +306,7 @@ TEST(Linear, ANonFiniteActivationSpoilsItsOwnRowOnly) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     x[64 + 40] = bad;
-    on_every_target([&] {
+    on_every_target_and_grade([&] {
       const std::vector<float> out = product(pool, w, x, 3);
       for (std::size_t n = 0; n < 16; ++n) {
         EXPECT_EQ(out[n], clean[n]);

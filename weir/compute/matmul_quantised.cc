@@ -3,6 +3,7 @@
 
 #include "weir/base/check.h"
 #include "weir/compute/matmul.h"
+#include "weir/compute/neon_grade.h"
 #include "weir/compute/panel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 /// Activation rows that share one unpacking and one pass over its codes: as many as the int16 sums
 /// of 16 weight rows leave registers for.
-inline constexpr int kTileRows = HWY_TARGET == HWY_AVX2 ? 4 : 6;
+inline constexpr int kTileRows = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON ? 4 : 6;
 /// Rows that pass over a panel before the next panel: their codes stay in L2.
 inline constexpr std::uint64_t kRowBlock = 128;
 
@@ -244,9 +245,12 @@ void MultiplyQuantised(const PanelProduct& p) {
 }  // namespace weir::compute
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
+#if HWY_ONCE && !WEIR_NEON_GRADE  // The grades of NEON compile the kernels only (neon_again-inl.h).
 namespace weir::compute {
 HWY_EXPORT(MultiplyQuantised);
-void multiply_quantised(const PanelProduct& p) { HWY_DYNAMIC_DISPATCH(MultiplyQuantised)(p); }
+void multiply_quantised(const PanelProduct& p) {
+  if (const NeonGrade* grade = neon_grade()) return grade->multiply_quantised(p);
+  HWY_DYNAMIC_DISPATCH(MultiplyQuantised)(p);
+}
 }  // namespace weir::compute
 #endif

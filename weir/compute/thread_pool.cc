@@ -1,6 +1,5 @@
 #include "weir/compute/thread_pool.h"
 
-#include <immintrin.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "weir/base/check.h"
 #include "weir/base/math.h"
 #include "weir/compute/buffer.h"
+#include "weir/compute/processor.h"
 #include "weir/compute/team_size.h"
 
 namespace weir::compute {
@@ -19,24 +19,22 @@ namespace {
 
 // Two lines: the adjacent-line prefetcher of x86 pulls pairs.
 constexpr std::size_t kFalseSharing = 128;
-// About 40 us of pauses on the machines measured (65 cycles each on Zen 3, 140 on Skylake), close
-// to the futex wake it saves; then the core is offered to whoever else is runnable.
+// About 40 us of waits on the machines measured, close to the futex wake it saves; then the core is
+// offered to whoever else is runnable.
 constexpr int kSpins = 2000;
-constexpr int kYields = 50;                // Before whoever waits goes to sleep.
-constexpr unsigned kFlushToZero = 0x8040;  // MXCSR: FTZ (bit 15) and DAZ (bit 6).
+constexpr int kYields = 50;  // Before whoever waits goes to sleep.
 
-/// Subnormals cost a microcode assist each and mean nothing here: flushed while kernels run, and
-/// the caller's mode is put back after. Every worker rounds to nearest even.
+/// Subnormals cost x86 a microcode assist each and mean nothing here: flushed while kernels run,
+/// and the caller's mode is put back after. Every worker rounds to nearest even.
 class FlushSubnormals {
  public:
-  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(kDefault | kFlushToZero); }
-  ~FlushSubnormals() { _mm_setcsr(saved_); }
+  FlushSubnormals() : saved_(float_mode()) { set_float_mode(kFlushingMode); }
+  ~FlushSubnormals() { set_float_mode(saved_); }
   FlushSubnormals(const FlushSubnormals&) = delete;
   FlushSubnormals& operator=(const FlushSubnormals&) = delete;
 
  private:
-  static constexpr unsigned kDefault = 0x1F80;  // All exceptions masked, round to nearest even.
-  unsigned saved_;
+  std::uint64_t saved_;
 };
 
 /// Bits of a run's word for its team.
@@ -85,7 +83,7 @@ struct ThreadPool::Impl {
   static bool spin(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
     for (int spins = 0; spins < kSpins; ++spins) {
       if (value.load(std::memory_order_acquire) != seen) return true;
-      _mm_pause();
+      wait_a_little();
     }
     return false;
   }
