@@ -57,11 +57,12 @@ WEIR_INLINE void quarter(const std::uint8_t* w, const CodeRows& x, int32x4_t (&o
   WEIR_UNROLL for (int m = 0; m < M; ++m) out[m] = vpaddq_s32(low[m], high[m]);
 }
 
-/// Quarter by quarter: the int16 sums of a whole panel would be eight vectors a row.
+/// Quarter by quarter: the int16 sums of a whole panel would be eight vectors a row. The loop stays a
+/// loop, or g++ 12 mixes the quarters and spills twice as much.
 template <Codes kCodes, int kSteps, int M>
 WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M]) {
   int32x4_t part[4][M];
-  WEIR_UNROLL for (int q = 0; q < 4; ++q) quarter<kCodes, kSteps, M>(w + 16 * q, x, part[q]);
+  WEIR_KEEP_LOOP for (int q = 0; q < 4; ++q) quarter<kCodes, kSteps, M>(w + 16 * q, x, part[q]);
   WEIR_UNROLL for (int m = 0; m < M; ++m) {
     out[m] = wide_of({part[0][m], part[1][m], part[2][m], part[3][m]});
   }
