@@ -178,8 +178,13 @@ TEST_P(AttentionOf, NeitherChunkNorWorkersNorTargetShow) {
   const std::vector<float> want = story.attended(one, 0, kPositions);
   for (const std::uint32_t chunk : {1, 2, 5, 16, 100, 128}) {
     EXPECT_TRUE(same_bits(story.attended(one, 0, chunk), want)) << chunk;
-    EXPECT_TRUE(same_bits(story.attended(two, 0, chunk), want)) << chunk;
-    EXPECT_TRUE(same_bits(story.attended(three, 0, chunk), want)) << chunk;
+    // Small chunks are many runs, slow under an emulator: with helpers they start before a border
+    // between groups, not at the beginning.
+    const std::uint32_t first = chunk < 16 ? 240 : 0;
+    const std::vector<float> rest(want.begin() + static_cast<std::ptrdiff_t>(first * story.row()),
+                                  want.end());
+    EXPECT_TRUE(same_bits(story.attended(two, first, chunk), rest)) << chunk;
+    EXPECT_TRUE(same_bits(story.attended(three, first, chunk), rest)) << chunk;
   }
   on_every_target([&] { EXPECT_TRUE(same_bits(story.attended(one, 0, 50), want)); });
 }

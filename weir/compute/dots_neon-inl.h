@@ -1,8 +1,10 @@
 /// The integer dot products of dots-inl.h for 64-bit Arm, in the three grades of neon_grade.h. All
 /// take the panel's layout as it is: byte 4 r + t of vector j is row r, column 4 j + t, so 16 bytes
 /// are four rows of four columns, a quarter of a panel. Unsigned codes have at most 6 bits and are
-/// bytes with a sign as they are; activation codes are within +-127. Only dots-inl.h includes this,
-/// and its guard serves.
+/// bytes with a sign as they are; activation codes are within +-127. For four activation rows, 32
+/// columns are 256 multiplications that widen, or 128 sdot, or 64 smmla and 32 permutations; panels
+/// with eight columns of a row side by side would spare the permutations. Proven under an emulator;
+/// never measured. Only dots-inl.h includes this, and its guard serves.
 
 HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
@@ -57,8 +59,8 @@ WEIR_INLINE void quarter(const std::uint8_t* w, const CodeRows& x, int32x4_t (&o
   WEIR_UNROLL for (int m = 0; m < M; ++m) out[m] = vpaddq_s32(low[m], high[m]);
 }
 
-/// Quarter by quarter: the int16 sums of a whole panel would be eight vectors a row. The loop stays a
-/// loop, or g++ 12 mixes the quarters and spills twice as much.
+/// Quarter by quarter: the int16 sums of a whole panel would be eight vectors a row. The loop stays
+/// a loop, or g++ 12 mixes the quarters and spills twice as much.
 template <Codes kCodes, int kSteps, int M>
 WEIR_INLINE void dot(const std::uint8_t* w, const CodeRows& x, I32x16 (&out)[M]) {
   int32x4_t part[4][M];

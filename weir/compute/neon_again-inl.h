@@ -28,5 +28,11 @@ namespace WEIR_NEON_NAMESPACE = N_NEON;
 }
 #undef HWY_NAMESPACE
 #define HWY_NAMESPACE WEIR_NEON_NAMESPACE
-#undef HWY_TARGET_STR
-#define HWY_TARGET_STR WEIR_NEON_TARGET
+
+// Spelled out, since Highway leaves attributes out of its own where the compiler is clang.
+#undef HWY_BEFORE_NAMESPACE
+#undef HWY_AFTER_NAMESPACE
+#define HWY_BEFORE_NAMESPACE()          \
+  HWY_PUSH_ATTRIBUTES(WEIR_NEON_TARGET) \
+  static_assert(true, "a semicolon follows")
+#define HWY_AFTER_NAMESPACE() HWY_POP_ATTRIBUTES static_assert(true, "a semicolon follows")
