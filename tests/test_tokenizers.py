@@ -278,7 +278,35 @@ def metadata(path):
     return {k.removeprefix("tokenizer.ggml."): f.contents() for k, f in fields.items() if k.startswith("tokenizer.ggml.")}
 
 
-def write_gguf(path, model, tokens, scores, types, prefix):
+def proto_field(message, number):
+    """The bytes of the first field `number` of a protocol buffer; empty if there is none."""
+    at = 0
+
+    def read_varint():
+        nonlocal at
+        n = shift = 0
+        while True:
+            byte, at = message[at], at + 1
+            n |= (byte & 127) << shift
+            if byte < 128:
+                return n
+            shift += 7
+
+    while at < len(message):
+        tag = read_varint()
+        if tag & 7 == 2:
+            size = read_varint()
+            if tag >> 3 == number:
+                return message[at:at + size]
+            at += size
+        elif tag & 7 == 5:
+            at += 4
+        else:
+            read_varint()
+    return b""
+
+
+def write_gguf(path, model, tokens, scores, types, prefix, charsmap=b"", collapse_spaces=False):
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_tokenizer_model(model)
     writer.add_tokenizer_pre("default")
@@ -287,6 +315,9 @@ def write_gguf(path, model, tokens, scores, types, prefix):
     writer.add_token_types(types)
     writer.add_unk_token_id(0)
     writer.add_bool("tokenizer.ggml.add_space_prefix", prefix)
+    writer.add_remove_extra_whitespaces(collapse_spaces)
+    if charsmap:
+        writer.add_precompiled_charsmap(charsmap)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -301,15 +332,24 @@ def same_as_sentencepiece(path, processor, documents):
     return answers
 
 
-@pytest.mark.parametrize("kind,prefix", [("bpe", True), ("bpe", False), ("unigram", True)])
-def test_sentencepiece(tmp_path, kind, prefix):
-    # Unigram weighs symbols of white space against words by a score this test does not pin down.
-    symbols = ["<tool>"] if kind == "unigram" else ["<tool>", "▁▁", "\n\n"]
+# All documents in one: sums of scores far beyond where SentencePiece counts from zero again.
+SENTENCEPIECE_DOCUMENTS = DOCUMENTS + ["  ".join(DOCUMENTS)]
+
+
+@pytest.mark.parametrize("kind,prefix,rules,collapse", [
+    ("bpe", True, "identity", False), ("bpe", False, "identity", False), ("bpe", True, "identity", True),
+    ("unigram", True, "identity", False), ("unigram", False, "identity", True),
+    ("unigram", True, "nmt_nfkc", True), ("unigram", True, "nmt_nfkc_cf", False)])
+def test_sentencepiece(tmp_path, kind, prefix, rules, collapse):
+    # White space, a prefix of another, and what the rules would change were it no symbol.
+    symbols = ["<tool>", "▁▁", "\n\n", "\n\n\n", "\t", "é", "½", "ﬁ"]
+    if kind == "unigram":  # For BPE, GGUF files write U+2581 in a symbol as a space.
+        symbols += ["  \n", "a  b"]
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(d for d in DOCUMENTS[::5] if "\x00" not in d), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
         input=str(corpus), model_prefix=str(tmp_path / "m"), model_type=kind, vocab_size=2500, byte_fallback=True,
-        normalization_rule_name="identity", remove_extra_whitespaces=False, add_dummy_prefix=prefix,
+        normalization_rule_name=rules, remove_extra_whitespaces=collapse, add_dummy_prefix=prefix,
         character_coverage=0.98, user_defined_symbols=symbols, minloglevel=2, num_threads=2,
         max_sentence_length=100000, hard_vocab_limit=False)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "m.model"))
@@ -318,10 +358,12 @@ def test_sentencepiece(tmp_path, kind, prefix):
              4 if processor.id_to_piece(i) in symbols else 1 for i in range(count)]
     path = tmp_path / "m.gguf"
     write_gguf(path, "llama" if kind == "bpe" else "t5", [processor.id_to_piece(i) for i in range(count)],
-               [processor.get_score(i) for i in range(count)], types, prefix)
-    answers = same_as_sentencepiece(path, processor, DOCUMENTS)
-    for document, (_, decoded) in zip(DOCUMENTS, answers):
-        assert decoded == document.replace("▁", " ").encode() or kind == "unigram", document[:60]
+               [processor.get_score(i) for i in range(count)], types, prefix,
+               proto_field(proto_field((tmp_path / "m.model").read_bytes(), 3), 2), collapse)
+    answers = same_as_sentencepiece(path, processor, SENTENCEPIECE_DOCUMENTS)
+    if kind == "bpe" and not collapse:
+        for document, (_, decoded) in zip(SENTENCEPIECE_DOCUMENTS, answers):
+            assert decoded == document.replace("▁", " ").encode(), document[:60]
 
 
 # --- The real models --------------------------------------------------------------------------------

@@ -167,20 +167,26 @@ Status read_sentencepiece(const format::ModelFile& file, Vocabulary& v, Tokenize
     return fail(Code::kCorrupt, fmt::format("{}: {} is missing", file.path(), key("scores")));
   }
   const bool t5 = kind == TokenizerKind::kUnigram;
+  NormalizerStep rules = step(NormalizerStep::Kind::kSentencePiece);
+  rules.collapse_spaces = file.boolean(key("remove_extra_whitespaces")).value_or(false);
   if (t5) {
-    std::string map;
+    std::string& map = rules.pattern;
     if (const auto* bytes = file.array<std::uint64_t>(key("precompiled_charsmap"))) {
       for (const std::uint64_t b : *bytes) map += static_cast<char>(b);
     } else if (const auto* signed_bytes = file.array<std::int64_t>(key("precompiled_charsmap"))) {
       for (const std::int64_t b : *signed_bytes) map += static_cast<char>(b);
     }
-    if (!map.empty()) v.normalizer.push_back(step(NormalizerStep::Kind::kCharsMap, map));
-  }
-  if (file.boolean(key("remove_extra_whitespaces")).value_or(false)) {
-    v.normalizer.push_back(step(NormalizerStep::Kind::kCollapseSpaces));
   }
   const bool prefix = file.boolean(key("add_space_prefix")).value_or(true);
-  if (prefix) v.normalizer.push_back(step(NormalizerStep::Kind::kPrepend, {}, " "));
+  if (!rules.pattern.empty() || rules.collapse_spaces) {
+    for (const VocabularyToken& token : v.tokens) {
+      if (token.kind == TokenKind::kUserDefined) rules.kept.push_back(token.text);
+    }
+    if (prefix) rules.content = " ";
+    v.normalizer.push_back(std::move(rules));
+  } else if (prefix) {  // The common case needs no walk over the text.
+    v.normalizer.push_back(step(NormalizerStep::Kind::kPrepend, {}, " "));
+  }
   v.normalizer.push_back(step(NormalizerStep::Kind::kReplace, " ", kMetaSpace));
   v.strip_prefix = prefix;
   v.meta_space = true;

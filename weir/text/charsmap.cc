@@ -67,26 +67,16 @@ CharsMap::Match CharsMap::longest(std::string_view text) const {
   return best;
 }
 
-std::string CharsMap::apply(std::string_view text) const {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const Match match = longest(text.substr(i));
-    const bool usable = match.length > 0 && match.value < texts_.size() &&
-                        (match.value == 0 || utf8::find_invalid(texts_.c_str() + match.value) ==
-                                                 std::string_view::npos);
-    if (!usable) {
-      const std::size_t size = utf8::decode(text, i).size;
-      out.append(text, i, size);
-      i += size;
-      continue;
-    }
-    out += texts_.c_str() + match.value;
-    i += match.length;
-    // A hostile trie may end a match within a character; what is left of it is dropped.
-    while (i < text.size() && (static_cast<std::uint8_t>(text[i]) & 0xC0) == 0x80) ++i;
-  }
-  return out;
+CharsMap::Change CharsMap::change(std::string_view text) const {
+  const Match match = longest(text);
+  if (match.length == 0 || match.value >= texts_.size()) return {};
+  const std::string_view by = texts_.c_str() + match.value;
+  // An offset that is no replacement's begin may point into a character.
+  if (match.value > 0 && utf8::find_invalid(by) != std::string_view::npos) return {};
+  std::size_t length = match.length;
+  // A hostile trie may end a match within a character; what is left of it is dropped.
+  while (length < text.size() && (static_cast<std::uint8_t>(text[length]) & 0xC0) == 0x80) ++length;
+  return {length, by};
 }
 
 }  // namespace weir::text

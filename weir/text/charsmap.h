@@ -18,8 +18,13 @@ class CharsMap {
  public:
   [[nodiscard]] static Result<CharsMap> parse(std::string_view bytes);
 
-  /// REQUIRES: text is valid UTF-8. So is the result.
-  [[nodiscard]] std::string apply(std::string_view text) const;
+  struct Change {
+    std::size_t length = 0;  ///< Of the text that goes, whole characters; 0: none.
+    std::string_view by;     ///< Lives as long as the map.
+  };
+  /// What the map makes of the beginning of a text.
+  /// REQUIRES: text is valid UTF-8. So is what comes back.
+  [[nodiscard]] Change change(std::string_view text) const;
 
  private:
   struct Match {

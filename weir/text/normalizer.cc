@@ -160,15 +160,6 @@ std::string strip(std::string_view text, bool left, bool right) {
   return std::string(text.substr(begin, end - begin));
 }
 
-std::string collapse_spaces(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
-  }
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
-}
-
 std::string replace(std::string_view text, std::string_view what, std::string_view by) {
   std::string out;
   out.reserve(text.size() + text.size() / 4);
@@ -232,8 +223,8 @@ Result<Normalizer> Normalizer::create(const std::vector<NormalizerStep>& steps) 
     if (step.kind == Kind::kReplacePattern) {
       WEIR_TRY(built.pattern, Pattern::compile(step.pattern));
     }
-    if (step.kind == Kind::kCharsMap) {
-      WEIR_TRY(built.map, CharsMap::parse(step.pattern));
+    if (step.kind == Kind::kSentencePiece) {
+      WEIR_TRY(built.rules, SentencePieceRules::create(step));
     }
     normalizer.steps_.push_back(std::move(built));
   }
@@ -283,11 +274,8 @@ std::string Normalizer::apply(std::string_view input, bool prepend) const {
       case Kind::kNmt:
         text = nmt(text);
         break;
-      case Kind::kCharsMap:
-        text = built.map->apply(text);
-        break;
-      case Kind::kCollapseSpaces:
-        text = collapse_spaces(text);
+      case Kind::kSentencePiece:
+        text = built.rules->apply(text, prepend);
         break;
     }
   }

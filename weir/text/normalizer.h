@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "weir/base/result.h"
-#include "weir/text/charsmap.h"
 #include "weir/text/pattern.h"
+#include "weir/text/sentence_piece_rules.h"
 #include "weir/text/vocabulary.h"
 
 namespace weir::text {
@@ -25,7 +25,8 @@ class Normalizer {
 
   [[nodiscard]] static Result<Normalizer> create(const std::vector<NormalizerStep>& steps);
 
-  /// `prepend`: whether kPrepend steps apply (to an empty text too; not to one that steps emptied).
+  /// `prepend`: whether prefixes are put before (kPrepend: to an empty text too, not to one that
+  /// steps emptied).
   /// REQUIRES: text is valid UTF-8. So is the result.
   [[nodiscard]] std::string apply(std::string_view text, bool prepend = true) const;
 
@@ -35,7 +36,7 @@ class Normalizer {
   struct Step {
     NormalizerStep step;
     std::optional<Pattern> pattern;
-    std::optional<CharsMap> map;
+    std::optional<SentencePieceRules> rules;
   };
   Normalizer() = default;
   std::vector<Step> steps_;

@@ -68,6 +68,18 @@ Status check(const Vocabulary& v) {
   return {};
 }
 
+std::string with_meta_spaces(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ' ') {
+      out += "\xE2\x96\x81";  // U+2581
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 /// Words repeat: what a piece became earlier in this call, as a place in the output. A small
 /// direct-mapped table, so nothing is allocated per piece and nothing is shared between threads.
 class Memory {
@@ -114,7 +126,8 @@ class PipelineTokenizer final : public Tokenizer {
     std::vector<std::string> raw_texts, normalized_texts;
     std::vector<TokenId> raw_ids, normalized_ids;
     // tokenizer.json normalizes such a token's own text too, dummy prefix and all; SentencePiece
-    // does not.
+    // takes it as it stands, and GGUF writes its spaces as spaces.
+    const bool escaped = vocabulary_.kind == TokenizerKind::kScoredBpe;
     const bool prepend = vocabulary_.kind == TokenizerKind::kCharBpe;
     for (std::size_t id = 0; id < vocabulary_.tokens.size(); ++id) {
       const VocabularyToken& token = vocabulary_.tokens[id];
@@ -122,7 +135,8 @@ class PipelineTokenizer final : public Tokenizer {
       if (token.kind != TokenKind::kControl && !symbol) continue;
       if (token.normalized && token.kind == TokenKind::kUserDefined && !normalizer_.empty() &&
           utf8::find_invalid(token.text) == std::string::npos) {
-        normalized_texts.push_back(normalizer_.apply(token.text, prepend));
+        normalized_texts.push_back(escaped ? with_meta_spaces(token.text)
+                                           : normalizer_.apply(token.text, prepend));
         normalized_ids.push_back(static_cast<TokenId>(id));
       } else {
         raw_texts.push_back(token.text);

@@ -112,6 +112,31 @@ TEST(Unigram, TheBestSumOfScoresWins) {
             "a|<unk>|b");  // One unknown token for a run.
 }
 
+TEST(Unigram, SentencePieceSymbolsWinByTheirLengthInBytesWhateverTheirScore) {
+  auto v = unigram_vocabulary();
+  v.tokens.push_back({.text = "bc", .score = -50, .kind = TokenKind::kUserDefined});
+  v.tokens.push_back({.text = "abcc", .score = -60, .kind = TokenKind::kUserDefined});
+  v.tokens[5].text = "cb";
+  v.symbols_by_score = true;
+  const auto t = make(v);
+  EXPECT_EQ(pieces(*t, "abc"), "a|bc");  // -2 + 0.1, and "ab" "c" is -5.
+  EXPECT_EQ(pieces(*t, "abcc"), "abcc");
+}
+
+TEST(Unigram, SumsInSinglePrecisionStayFineHoweverLongTheText) {
+  auto v = unigram_vocabulary();
+  v.tokens[4].score = -4.05;  // "ab": 0.05 below "a" "b", and floats near 3e6 are 0.25 apart.
+  v.symbols_by_score = true;
+  const auto t = make(v);
+  std::string text, want;
+  for (int i = 0; i < 500'000; ++i) {
+    text += "aab";
+    want += "a|a|b|";
+  }
+  want.pop_back();
+  EXPECT_TRUE(pieces(*t, text) == want);
+}
+
 TEST(WordPiece, LongestMatchOrUnknown) {
   const auto t = make(word_piece_vocabulary());
   EXPECT_EQ(pieces(*t, "Unwanted, r\xC3\xA9sum\xC3\xA9!"), "un|##want|##ed|,|resume|!");

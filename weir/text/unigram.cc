@@ -1,7 +1,9 @@
 #include "weir/text/unigram.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "weir/base/utf8.h"
 #include "weir/text/byte_trie.h"
@@ -9,10 +11,14 @@
 namespace weir::text {
 namespace {
 
-// SentencePiece scores a user-defined symbol length * max - 0.1, where its max is never below
-// FLT_MIN, which is nothing: symbols nearly always win.
-constexpr double kSymbolScore = -0.1;
 constexpr double kUnknownPenalty = 10.0;  // SentencePiece's kUnkPenalty, below the worst token.
+constexpr float kFarSum = 100000.0F;      // Beyond it SentencePiece counts sums from zero again.
+
+/// SentencePiece 0.2.3: above any sum of log probabilities, and the longer the better, so that
+/// symbols win whatever their own score says. (To 0.2.1 it was -0.1 for any length.)
+float symbol_score(std::size_t bytes) {
+  return static_cast<float>(0.1 * (static_cast<double>(bytes) - 1.0));
+}
 
 class Unigram final : public PieceModel {
  public:
@@ -47,7 +53,9 @@ class Unigram final : public PieceModel {
       if (!piece || utf8::find_invalid(token.text) != std::string::npos) continue;
       entries.emplace_back(token.text, static_cast<std::int32_t>(id));
       if (token.kind == TokenKind::kNormal) worst = std::min(worst, token.score);
-      if (token.kind == TokenKind::kUserDefined && v.symbols_by_score) scores_[id] = kSymbolScore;
+      if (token.kind == TokenKind::kUserDefined && v.symbols_by_score) {
+        scores_[id] = static_cast<double>(symbol_score(token.text.size()));
+      }
     }
     unknown_score_ = worst - kUnknownPenalty;
     trie_ = ByteTrie(std::move(entries));
@@ -65,11 +73,17 @@ class Unigram final : public PieceModel {
     };
     std::vector<Best> best(piece.size() + 1);  // By end of token.
     best[0].begin = 0;
+    std::size_t frontier = 0;  // No token found so far ends behind it.
     for (std::size_t at = 0; at < piece.size();) {
+      if (std::is_same_v<Sum, float> && std::abs(best[at].score) > kFarSum) {
+        const Sum far = best[at].score;
+        for (std::size_t i = at; i <= frontier; ++i) best[i].score -= far;
+      }
       const std::size_t size = utf8::decode(piece, at).size;
       const Sum here = best[at].score;
       bool single = false;
       const auto offer = [&](std::size_t length, TokenId id, double score) {
+        frontier = std::max(frontier, at + length);
         Best& target = best[at + length];
         const Sum sum = static_cast<Sum>(score) + here;
         if (target.begin == kNowhere || sum > target.score) target = {sum, at, id};

@@ -59,8 +59,8 @@ struct NormalizerStep {
     kReplacePattern,  ///< Each match of the regular expression becomes `content`.
     kStrip,           ///< White space at the ends: `left`, `right`.
     kNmt,             ///< SentencePiece's control-character rules.
-    kCharsMap,        ///< SentencePiece's precompiled map; `pattern` holds its bytes (charsmap.h).
-    kCollapseSpaces,  ///< SentencePiece's remove_extra_whitespaces.
+    kSentencePiece,   ///< sentence_piece_rules.h: `pattern` holds its map's bytes, if it has one;
+                      ///< `kept`, `collapse_spaces`, and `content` goes before.
   };
   Kind kind = Kind::kNfc;
   std::string pattern;
@@ -71,6 +71,8 @@ struct NormalizerStep {
   bool chinese_spaces = false;
   bool strip_accents = false;
   bool lowercase = false;
+  std::vector<std::string> kept;  ///< Texts that pass the map unchanged, of several the longest.
+  bool collapse_spaces = false;   ///< SentencePiece's remove_extra_whitespaces.
 };
 
 /// One step of cutting normalised text into the pieces a model encodes one by one; each step cuts
@@ -113,7 +115,8 @@ struct Vocabulary {
   std::string continuation = "##";  ///< kWordPiece: how a token that continues a word begins.
   std::uint32_t max_word_characters = 100;  ///< kWordPiece: a longer word is unknown.
   /// kUnigram as SentencePiece itself does it: kUserDefined tokens are found by the best path, with
-  /// a score that favours them, not before it; and sums are single precision.
+  /// a score that favours them, not before it (the normalizer keeps them); sums in single
+  /// precision.
   bool symbols_by_score = false;
   bool clean_up = false;  ///< kWordPiece: decode() joins punctuation to the word before it.
 

@@ -143,7 +143,7 @@ Status add_normalizer(const json::value& value, int depth, std::vector<Normalize
     step.pattern = string(*pattern, literal ? "String" : "Regex");
     step.content = string(*all, "content");
   } else if (type == "Precompiled") {
-    step.kind = Kind::kCharsMap;
+    step.kind = Kind::kSentencePiece;
     WEIR_TRY(step.pattern, base64(string(*all, "precompiled_charsmap")));
     if (step.pattern.empty()) return {};
   } else {
