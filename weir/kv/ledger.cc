@@ -22,7 +22,9 @@ std::span<const TokenId> cacheable(std::span<const TokenId> prompt) {
 }  // namespace
 
 Ledger::Ledger(const LedgerOptions& options)
-    : options_(options), pool_(options.pages), tree_(pool_) {}
+    : options_(options), pool_(options.pages), tree_(pool_) {
+  for (Holders& h : holders_) h.tables.assign(options.pages, 0);
+}
 
 const Ledger::Sequence& Ledger::at(SequenceId id) const {
   const auto it = sequences_.find(id);
@@ -42,6 +44,16 @@ void Ledger::hold(PageId page) {
 void Ledger::drop(PageId page) {
   pool_.drop_reference(page);
   if (pool_.references(page) == 0) tree_.reference_changed(page);
+}
+
+void Ledger::enter(const Sequence& s, PageId page) {
+  for (std::size_t p = 0; p <= s.priority; ++p)
+    holders_[p].pages += holders_[p].tables[index(page)]++ == 0;
+}
+
+void Ledger::leave(const Sequence& s, PageId page) {
+  for (std::size_t p = 0; p <= s.priority; ++p)
+    holders_[p].pages -= --holders_[p].tables[index(page)] == 0;
 }
 
 std::optional<PageId> Ledger::take_page() {
@@ -91,6 +103,7 @@ Ledger::Match Ledger::match(Namespace space, std::span<const TokenId> prompt) co
 std::uint32_t Ledger::open(SequenceId id, Namespace space, std::uint8_t priority,
                            std::span<const TokenId> prompt) {
   WEIR_CHECK(!sequences_.contains(id), "a sequence opens once");
+  WEIR_CHECK(priority < kPriorities, "the priority is one of those that are counted");
   Sequence& s = sequences_[id];
   s.space = space;
   s.priority = priority;
@@ -102,6 +115,7 @@ std::uint32_t Ledger::open(SequenceId id, Namespace space, std::uint8_t priority
     if (next == kNoNode) break;
     hold(tree_.page(next));
     tree_.touch(next, priority);
+    enter(s, tree_.page(next));
     s.pages.push_back(tree_.page(next));
     s.tip = next;
   }
@@ -115,6 +129,7 @@ std::uint32_t Ledger::open(SequenceId id, Namespace space, std::uint8_t priority
       tree_.touch(partial.node, priority);
       if (const auto page = take_page()) {
         copy(source, *page, partial.tokens);
+        enter(s, *page);
         s.pages.push_back(*page);
         found += partial.tokens;
       }
@@ -148,25 +163,34 @@ bool Ledger::reserve(SequenceId id, std::uint32_t positions) {
   if (tail_is_shared(s)) {
     const PageId own = *take_page();
     copy(s.pages.back(), own, kPageTokens);
+    leave(s, s.pages.back());
     drop(s.pages.back());
+    enter(s, own);
     s.pages.back() = own;
   }
-  while (s.pages.size() * kPageTokens < positions) s.pages.push_back(*take_page());
+  while (s.pages.size() * kPageTokens < positions) {
+    s.pages.push_back(*take_page());
+    enter(s, s.pages.back());
+  }
   return true;
 }
 
-void Ledger::fork(SequenceId from, SequenceId to, std::uint32_t positions) {
+void Ledger::fork(SequenceId from, SequenceId to, std::uint8_t priority, std::uint32_t positions) {
   WEIR_CHECK(!sequences_.contains(to), "a sequence opens once");
+  WEIR_CHECK(priority < kPriorities, "the priority is one of those that are counted");
   const Sequence& parent = at(from);
   const auto shared = ceil_div<std::uint32_t>(positions, kPageTokens);
   WEIR_CHECK(shared <= parent.pages.size(), "only pages that exist are shared");
   Sequence child;
   child.space = parent.space;
-  child.priority = parent.priority;
+  child.priority = priority;
   child.pages.assign(parent.pages.begin(), parent.pages.begin() + shared);
   child.published = std::min(parent.published, positions / kPageTokens);
   if (child.published > 0) child.tip = tree_.node_of(child.pages[child.published - 1]);
-  for (PageId page : child.pages) hold(page);
+  for (PageId page : child.pages) {
+    hold(page);
+    enter(child, page);
+  }
   sequences_.emplace(to, std::move(child));
 }
 
@@ -188,6 +212,8 @@ void Ledger::publish(SequenceId id, std::span<const TokenId> tokens, std::uint32
     if (tree_.page(twin) == page) continue;
     // Two sequences computed the same page at once: equal bits (promise 1), so one is enough.
     hold(tree_.page(twin));
+    enter(s, tree_.page(twin));
+    leave(s, page);
     drop(page);
     page = tree_.page(twin);
     ++stats_.merged_pages;
@@ -211,7 +237,10 @@ void Ledger::close(SequenceId id, std::span<const TokenId> tokens, std::uint32_t
     }
   }
   // Last page first, so that a leaf is evictable before its parent is.
-  for (auto page = s.pages.rbegin(); page != s.pages.rend(); ++page) drop(*page);
+  for (auto page = s.pages.rbegin(); page != s.pages.rend(); ++page) {
+    leave(s, *page);
+    drop(*page);
+  }
   sequences_.erase(id);
   trim_cache();
 }
@@ -227,6 +256,17 @@ void Ledger::check() const {
   for (std::uint32_t i = 0; i < pool_.total(); ++i) {
     WEIR_CHECK(references[i] == pool_.references(PageId{i}),
                "references = table entries + pinned copies");
+  }
+  for (std::size_t p = 0; p < kPriorities; ++p) {
+    std::fill(references.begin(), references.end(), 0);
+    for (const auto& [id, s] : sequences_) {
+      if (s.priority < p) continue;
+      for (PageId page : s.pages) ++references[index(page)];
+    }
+    WEIR_CHECK(references == holders_[p].tables, "tables are counted by priority");
+    const auto none = std::count(references.begin(), references.end(), 0U);
+    WEIR_CHECK(pool_.total() - static_cast<std::uint64_t>(none) == holders_[p].pages,
+               "a page is counted once");
   }
 }
 

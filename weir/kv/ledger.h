@@ -7,8 +7,10 @@
 /// values have been computed are published in the prefix tree and may be shared; a page shared by a
 /// fork is copied before it is written (copy-on-write). Sharing never crosses a Namespace. Books:
 /// free + held + cached = total, and references = table entries + pinned copies; check() proves it.
+/// A sequence's priority says how long its pages are remembered, and whose use of them counts.
 /// Thread safety: none; one owner.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -50,6 +52,8 @@ struct LedgerStats {
 
 class Ledger {
  public:
+  static constexpr std::size_t kPriorities = 3;
+
   explicit Ledger(const LedgerOptions& options);
 
   struct Match {
@@ -61,6 +65,7 @@ class Ledger {
 
   /// Begins a sequence with what the cache has of its prompt; returns the tokens that need no
   /// prefill.
+  /// REQUIRES: priority < kPriorities.
   std::uint32_t open(SequenceId id, Namespace space, std::uint8_t priority,
                      std::span<const TokenId> prompt);
 
@@ -73,10 +78,14 @@ class Ledger {
   [[nodiscard]] std::uint32_t pages_needed(SequenceId id, std::uint32_t positions) const;
   /// Pages that can be had: free ones and cached ones.
   [[nodiscard]] std::uint32_t available() const { return pool_.free() + pool_.cached(); }
+  /// Pages in the tables of sequences of this priority or a higher one, each counted once.
+  [[nodiscard]] std::uint32_t held_from(std::uint8_t priority) const {
+    return priority < kPriorities ? holders_[priority].pages : 0;
+  }
 
   /// A second sequence that shares the pages of the first `positions` (n > 1 answers to one
   /// prompt). REQUIRES: `positions` of `from` have been computed.
-  void fork(SequenceId from, SequenceId to, std::uint32_t positions);
+  void fork(SequenceId from, SequenceId to, std::uint8_t priority, std::uint32_t positions);
 
   /// `tokens` up to `computed` positions have their keys and values: full pages become shareable.
   void publish(SequenceId id, std::span<const TokenId> tokens, std::uint32_t computed);
@@ -113,6 +122,9 @@ class Ledger {
   [[nodiscard]] std::optional<PageId> take_page();
   void hold(PageId page);
   void drop(PageId page);
+  /// A page that is held comes into a sequence's table, or leaves it.
+  void enter(const Sequence& s, PageId page);
+  void leave(const Sequence& s, PageId page);
   void copy(PageId from, PageId to, std::uint32_t slots);
   void trim_cache();
 
@@ -120,6 +132,11 @@ class Ledger {
   PagePool pool_;
   PrefixTree tree_;
   std::unordered_map<SequenceId, Sequence> sequences_;
+  struct Holders {
+    std::vector<std::uint32_t> tables;  ///< [page]: how many of them have it.
+    std::uint32_t pages = 0;            ///< That are in one at least.
+  };
+  std::array<Holders, kPriorities> holders_;  ///< [priority]: sequences of it and of higher ones.
   std::vector<PageCopy> copies_;
   LedgerStats stats_;
 };

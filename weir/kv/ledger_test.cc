@@ -75,7 +75,7 @@ TEST(Ledger, AForkCopiesTheSharedTailBeforeItWrites) {
   const auto prompt = count_from(0, 20);
   ledger.open(SequenceId{1}, kHere, 1, prompt);
   ASSERT_TRUE(ledger.reserve(SequenceId{1}, 20));
-  ledger.fork(SequenceId{1}, SequenceId{2}, 20);
+  ledger.fork(SequenceId{1}, SequenceId{2}, 2, 20);
   EXPECT_EQ(ledger.pool().held(), 2U);
   EXPECT_EQ(ledger.pages_needed(SequenceId{2}, 21), 1U);
   ASSERT_TRUE(ledger.reserve(SequenceId{2}, 21));
@@ -188,7 +188,8 @@ std::uint64_t random_operations(Ledger& ledger, std::uint64_t seed, std::uint64_
         for (const TokenId token : prompt(r[2] >> 8, r[3])) s.append(token);
         const SequenceId id{next_id++};
         const auto expected = ledger.match(s.space, s.tokens).tokens;
-        s.computed = ledger.open(id, s.space, static_cast<std::uint8_t>(r[3] >> 16 & 1), s.tokens);
+        s.computed =
+            ledger.open(id, s.space, static_cast<std::uint8_t>((r[3] >> 16) % 3), s.tokens);
         arena.carry_out(ledger.copies());
         ledger.copies_done();
         EXPECT_LE(s.computed, expected);
@@ -220,7 +221,8 @@ std::uint64_t random_operations(Ledger& ledger, std::uint64_t seed, std::uint64_
         const auto& [id, s] = *pick();
         Live copy = s;
         copy.computed = s.computed == 0 ? 0 : r[2] % (s.computed + 1);
-        ledger.fork(SequenceId{id}, SequenceId{next_id}, copy.computed);
+        ledger.fork(SequenceId{id}, SequenceId{next_id}, static_cast<std::uint8_t>(r[2] % 3),
+                    copy.computed);
         live.emplace(next_id++, std::move(copy));
       }
     } else {

@@ -19,7 +19,7 @@ std::int64_t urgency(const Waiting& w, Instant now, const OrderOptions& options)
 
 bool before(const Waiting& a, const Waiting& b, std::uint64_t turn, Instant now,
             const FairShare& shares, const OrderOptions& options) {
-  if (turn % options.overdue_every == 0) {
+  if (is_for_overdue(turn, options)) {
     const bool a_overdue = now - a.arrived > options.overdue_after;
     const bool b_overdue = now - b.arrived > options.overdue_after;
     if (a_overdue != b_overdue) return a_overdue;

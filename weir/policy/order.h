@@ -37,6 +37,11 @@ struct OrderOptions {
       std::chrono::seconds(1);  ///< Slack under which a deadline overrides fairness.
 };
 
+/// Whether turn number `turn` goes to the overdue, if there are any.
+[[nodiscard]] constexpr bool is_for_overdue(std::uint64_t turn, const OrderOptions& options) {
+  return turn % options.overdue_every == 0;
+}
+
 /// Whether `a` is served before `b` in turn number `turn`. A strict order for fixed `turn`, `now`
 /// and `shares`.
 [[nodiscard]] bool before(const Waiting& a, const Waiting& b, std::uint64_t turn, Instant now,

@@ -33,13 +33,22 @@ const Scheduler::Sequence* Scheduler::leader_of(const Sequence& s) const {
   return it == sequences_.end() ? nullptr : &it->second;
 }
 
-std::optional<SequenceId> Scheduler::first_in_order(Instant now) const {
+void Scheduler::Passed::add(const Sequence& s, Held why) {
+  if (why == Held::kGroup) {
+    groups |= 1U << s.group;
+  } else {
+    up_to = s.request.priority;
+  }
+}
+
+std::optional<SequenceId> Scheduler::first_in_order(Instant now, const Passed& passed) const {
   std::optional<SequenceId> best;
   policy::Waiting best_waiting;
   for (SequenceId id : waiting_) {
     const Sequence& s = at(id);
     const Sequence* leader = leader_of(s);
     if (leader != nullptr && leader->answer() == 0) continue;
+    if (passed.anyone() && passed.includes(s)) continue;
     const policy::Waiting w = as_waiting(s);
     if (!best || policy::before(w, best_waiting, turn_, now, shares_, options_.order)) {
       best = id;
@@ -57,29 +66,71 @@ std::uint32_t Scheduler::expected_positions(const Sequence& s) const {
          lengths_.expect_beyond(options_.length_quantile, s.answer(), s.request.max_tokens);
 }
 
-std::uint64_t Scheduler::pages_promised() const {
+std::uint64_t Scheduler::pages_promised(Priority from) const {
   std::uint64_t pages = 0;
   for (SequenceId id : running_) {
-    const auto expected = ceil_div(expected_positions(at(id)), kPageTokens);
+    const Sequence& s = at(id);
+    if (s.request.priority < from) continue;
+    const auto expected = ceil_div(expected_positions(s), kPageTokens);
     const auto have = static_cast<std::uint32_t>(ledger_.table(id).size());
     pages += expected > have ? expected - have : 0;
   }
   return pages;
 }
 
+policy::Usage Scheduler::places() const {
+  policy::Usage usage;
+  usage.total = options_.max_running;
+  usage.free = std::int64_t{usage.total} - static_cast<std::int64_t>(running_.size());
+  if (options_.reserve.empty()) return usage;
+  for (SequenceId id : running_) {
+    for (std::size_t p = 0; p <= static_cast<std::size_t>(at(id).request.priority); ++p)
+      ++usage.from[p];
+  }
+  return usage;
+}
+
+policy::Usage Scheduler::promised_pages() const {
+  policy::Usage usage;
+  usage.total = ledger_.pool().total();
+  usage.free = std::int64_t{ledger_.available()} -
+               static_cast<std::int64_t>(pages_promised(Priority::kBackground));
+  if (options_.reserve.empty()) return usage;
+  for (std::size_t p = 0; p < policy::kPriorities; ++p) {
+    usage.from[p] =
+        ledger_.held_from(static_cast<std::uint8_t>(p)) + pages_promised(static_cast<Priority>(p));
+  }
+  return usage;
+}
+
 void Scheduler::admit(Instant now, StepPlan& plan) {
+  Passed passed;
   while (!waiting_.empty()) {
-    const auto id = first_in_order(now);
+    const auto id = first_in_order(now, passed);
     if (!id) {
-      plan.held = Held::kLeader;
+      if (!passed.anyone()) plan.held = Held::kLeader;
       return;
     }
     Sequence& s = at(*id);
-    plan.held = chunk_of(s, plan) == 0 ? Held::kBudget : obstacle(s);
-    if (plan.held != Held::kNothing) return;
+    const Held held = chunk_of(s, plan) == 0 ? Held::kBudget : obstacle(s).held;
+    const bool may_overtake =
+        !passed.up_to ||
+        (policy::takes_nothing_from(options_.reserve, *passed.up_to, 1, places()) &&
+         policy::takes_nothing_from(options_.reserve, *passed.up_to, pages_wanted(s),
+                                    promised_pages()));
+    if (held != Held::kNothing || !may_overtake) {
+      if (!passed.anyone()) plan.held = held;
+      if (held == Held::kBudget) return;
+      if (held != Held::kGroup && options_.reserve.empty()) return;
+      passed.add(s, held);
+      continue;
+    }
     start(s, now, plan);
+    // It is still the turn of whoever was passed over.
+    if (!passed.anyone()) ++turn_;
     const std::uint32_t count = chunk_of(s, plan);
-    if (count > 0 && ledger_.reserve(*id, s.computed + count)) place_chunk(s, count, plan);
+    if (count > 0 && grow(s, s.computed + count).held == Held::kNothing)
+      place_chunk(s, count, plan);
   }
 }
 
@@ -89,33 +140,71 @@ bool Scheduler::forks(const Sequence& s) const {
   return leader != nullptr && leader->running && leader->computed + 1 >= s.prompt;
 }
 
-Held Scheduler::obstacle(const Sequence& s) const {
-  if (running_.size() >= options_.max_running) return Held::kSequences;
+std::uint32_t Scheduler::pages_wanted(const Sequence& s) const {
   const auto wanted = ceil_div(expected_positions(s), kPageTokens);
   // Pages that others hold and this one will share take no room. A fork copies the last of them.
   const std::uint32_t shared =
       forks(s) ? (s.prompt - 1) / kPageTokens : ledger_.match(s.request.space, s.tokens).held_pages;
-  const bool fits = pages_promised() + wanted - std::min(shared, wanted) <= ledger_.available();
-  return fits ? Held::kNothing : Held::kPages;
+  return wanted - std::min(shared, wanted);
+}
+
+Scheduler::Obstacle Scheduler::obstacle(const Sequence& s) const {
+  const Priority p = s.request.priority;
+  if (!options_.length_groups.empty()) {
+    const auto together = std::count_if(running_.begin(), running_.end(),
+                                        [&](SequenceId id) { return at(id).group == s.group; });
+    if (together >= options_.length_groups[s.group].most_running)
+      return {Held::kGroup, Priority::kCritical, s.group};
+  }
+  // A bound of the reserve is looked at first: where one is met, only those under it make room.
+  const policy::Usage in_places = places();
+  if (const auto most = policy::bound_met(options_.reserve, p, 1, in_places))
+    return {in_places.free < 1 ? Held::kSequences : Held::kReserved, *most, {}};
+  if (in_places.free < 1) return {Held::kSequences, Priority::kCritical, {}};
+  const std::uint32_t wanted = pages_wanted(s);
+  const policy::Usage in_pages = promised_pages();
+  if (const auto most = policy::bound_met(options_.reserve, p, wanted, in_pages))
+    return {in_pages.free < std::int64_t{wanted} ? Held::kPages : Held::kReserved, *most, {}};
+  if (in_pages.free < std::int64_t{wanted}) return {Held::kPages, Priority::kCritical, {}};
+  return {};
+}
+
+Scheduler::Obstacle Scheduler::grow(const Sequence& s, std::uint32_t positions) {
+  const SequenceId id = s.request.id;
+  if (!options_.reserve.empty()) {
+    if (const std::uint32_t wanted = ledger_.pages_needed(id, positions); wanted > 0) {
+      policy::Usage usage{ledger_.pool().total(), ledger_.available(), {}};
+      for (std::size_t p = 0; p < policy::kPriorities; ++p)
+        usage.from[p] = ledger_.held_from(static_cast<std::uint8_t>(p));
+      if (const auto most =
+              policy::bound_met(options_.reserve, s.request.priority, wanted, usage)) {
+        return {Held::kReserved, *most, {}};
+      }
+    }
+  }
+  if (ledger_.reserve(id, positions)) return {};
+  return {Held::kPages, Priority::kCritical, {}};
 }
 
 void Scheduler::make_way(Instant now, StepPlan& plan) {
   // Before any row is placed, while everyone can still be asked to leave.
-  const auto id = first_in_order(now);
-  if (!id) return;
-  const Sequence& s = at(*id);
-  while (obstacle(s) != Held::kNothing) {
-    if (!preempt_for(s, PreemptionReason::kPriority, now, plan)) return;
+  Passed passed;
+  while (const auto id = first_in_order(now, passed)) {
+    const Sequence& s = at(*id);
+    Obstacle o = obstacle(s);
+    while (o.held != Held::kNothing && preempt_for(s, PreemptionReason::kPriority, now, o, plan))
+      o = obstacle(s);
+    if (o.held != Held::kGroup) return;
+    passed.add(s, o.held);
   }
 }
 
 void Scheduler::start(Sequence& s, Instant now, StepPlan& plan) {
   const SequenceId id = s.request.id;
   leave_queue(id);
-  ++turn_;
   if (forks(s)) {
     s.computed = s.prompt - 1;
-    ledger_.fork(*s.request.leader, id, s.computed);
+    ledger_.fork(*s.request.leader, id, static_cast<std::uint8_t>(s.request.priority), s.computed);
   } else {
     s.computed =
         ledger_.open(id, s.request.space, static_cast<std::uint8_t>(s.request.priority), s.tokens);

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "weir/kv/ledger.h"
+#include "weir/policy/length_groups.h"
 #include "weir/policy/order.h"
+#include "weir/policy/reserve.h"
 #include "weir/policy/victim.h"
 #include "weir/spec/time.h"
 
@@ -44,6 +46,10 @@ struct Options {
 
   Admission admission = Admission::kOptimistic;
   double length_quantile = 0.9;
+  /// Of sequences and of pages; none unless asked for, since it idles what it keeps, and a higher
+  /// class takes room by pre-emption anyway.
+  policy::Reserve reserve;
+  policy::LengthGroups length_groups;
   policy::OrderOptions order;
   policy::VictimOptions victim;
 };

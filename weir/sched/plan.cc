@@ -79,14 +79,15 @@ void Scheduler::place_decodes(Instant now, StepPlan& plan) {
 }
 
 bool Scheduler::make_room(Sequence& needy, std::uint32_t positions, Instant now, StepPlan& plan) {
-  while (!ledger_.reserve(needy.request.id, positions)) {
-    if (!preempt_for(needy, PreemptionReason::kMemory, now, plan)) return false;
+  while (true) {
+    const Obstacle obstacle = grow(needy, positions);
+    if (obstacle.held == Held::kNothing) return true;
+    if (!preempt_for(needy, PreemptionReason::kMemory, now, obstacle, plan)) return false;
   }
-  return true;
 }
 
 bool Scheduler::preempt_for(const Sequence& needy, PreemptionReason why, Instant now,
-                            StepPlan& plan) {
+                            const Obstacle& obstacle, StepPlan& plan) {
   // Who waits sends away a lower class only; who runs, also those of its own that came later.
   const std::uint64_t needy_arrival =
       why == PreemptionReason::kPriority ? ~std::uint64_t{0} : needy.arrival_number;
@@ -96,7 +97,7 @@ bool Scheduler::preempt_for(const Sequence& needy, PreemptionReason why, Instant
     const Sequence& s = at(id);
     const bool in_plan = std::any_of(plan.rows.begin(), plan.rows.end(),
                                      [id](const StepRow& row) { return row.id == id; });
-    if (id == needy.request.id || in_plan) continue;
+    if (id == needy.request.id || in_plan || !obstacle.helped_by(s)) continue;
     policy::Candidate c;
     c.arrival_number = s.arrival_number;
     c.priority = rank(s, now);
@@ -110,8 +111,12 @@ bool Scheduler::preempt_for(const Sequence& needy, PreemptionReason why, Instant
   }
   const policy::PreemptionCosts costs{
       seconds(cost_.estimate({options_.max_chunk, 0})) / options_.max_chunk, 0};
-  const auto victim = policy::choose_victim(candidates_, rank(needy, now), needy_arrival, now,
-                                            costs, options_.victim);
+  // Out of turn the overdue would make room for the very ones they sent away.
+  const bool out_of_turn =
+      why == PreemptionReason::kPriority && !policy::is_for_overdue(turn_, options_.order);
+  const Priority right = out_of_turn ? needy.request.priority : rank(needy, now);
+  const auto victim =
+      policy::choose_victim(candidates_, right, needy_arrival, now, costs, options_.victim);
   if (!victim) return false;
   Sequence& chosen = at(candidate_ids_[victim->which]);
   preempt(chosen, {chosen.request.id, victim->way, why, chosen.computed, needy.request.id}, plan);
@@ -158,7 +163,7 @@ void Scheduler::place_prefills(Instant now, StepPlan& plan) {
     // A prompt waits for pages and pre-empts nobody, unless nothing else can advance either: then
     // the first by right takes what it needs, so that somebody always does.
     const bool has_room = plan.rows.empty() ? make_room(s, s.computed + count, now, plan)
-                                            : ledger_.reserve(id, s.computed + count);
+                                            : grow(s, s.computed + count).held == Held::kNothing;
     if (!has_room) break;
     place_chunk(s, count, plan);
   }

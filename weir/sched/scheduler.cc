@@ -9,7 +9,10 @@
 namespace weir::sched {
 
 Scheduler::Scheduler(const Options& options, const policy::StepCost& cost)
-    : options_(options), cost_(cost), ledger_(options.ledger) {}
+    : options_(options), cost_(cost), ledger_(options.ledger) {
+  static_assert(kv::Ledger::kPriorities == policy::kPriorities);
+  WEIR_CHECK(options.length_groups.size() <= policy::kMaxLengthGroups, "few groups of lengths");
+}
 
 const Scheduler::Sequence& Scheduler::at(SequenceId id) const {
   const auto it = sequences_.find(id);
@@ -33,8 +36,11 @@ std::expected<void, Refusal> Scheduler::arrived(Request request, Instant now) {
   };
   const auto prompt = static_cast<std::uint32_t>(request.prompt.size());
   const std::uint64_t positions = std::uint64_t{prompt} + request.max_tokens;
-  if (ceil_div<std::uint64_t>(positions, kPageTokens) > ledger_.pool().total())
+  const std::uint32_t pages = ledger_.pool().total();
+  if (ceil_div<std::uint64_t>(positions, kPageTokens) >
+      pages - policy::set_aside(options_.reserve, request.priority, pages)) {
     return refuse(Refusal::kNeverFits);
+  }
   if (waiting_.size() >= options_.max_queued_requests) return refuse(Refusal::kTooManyRequests);
   if (!waiting_.empty()) {  // A single request over the bound is served alone rather than never.
     if (waiting_tokens_ + prompt > options_.max_queued_tokens)
@@ -50,6 +56,11 @@ std::expected<void, Refusal> Scheduler::arrived(Request request, Instant now) {
   s.request = std::move(request);
   s.arrival_number = next_arrival_++;
   s.arrived = now;
+  if (!options_.length_groups.empty()) {
+    s.group =
+        policy::group_of(options_.length_groups,
+                         prompt + lengths_.expect(options_.length_quantile, s.request.max_tokens));
+  }
   shares_.arrived(s.request.tenant);
   enter_queue(id);
   ++counts_.accepted;

@@ -8,7 +8,8 @@
 /// In every plan: decode rows first, one for each running answer; then prefill chunks in order of
 /// admission under the step's token budget, B_dec + sum C_k <= T_budget; then admission while
 /// budget, pages and sequences last. When a running answer finds no page, the cheapest victim is
-/// pre-empted.
+/// pre-empted. Who is next in order and does not fit holds up the others, save those who wait for
+/// nothing it could have: of another length group, or of a higher class within its reserve.
 ///
 /// Books, always: accepted = waiting + running + finished + cancelled + failed + past their
 /// deadline; pages: free + held + cached = total; tokens computed = those useful + those lost.
@@ -24,6 +25,7 @@
 
 #include "weir/policy/fair_share.h"
 #include "weir/policy/length_estimate.h"
+#include "weir/policy/reserve.h"
 #include "weir/policy/step_cost.h"
 #include "weir/sched/options.h"
 #include "weir/sched/request.h"
@@ -104,12 +106,33 @@ class Scheduler {
     std::uint32_t high_water =
         0;  ///< The most that ever were: computing below it again is recomputation.
     std::uint32_t preemptions = 0;
+    std::uint32_t group = 0;  ///< Of options.length_groups, by what was expected when it came.
     bool running = false;
     std::optional<End> asked;  ///< To end as kCancelled or kFinished at the next plan.
     std::uint32_t useful = 0;  ///< Answer tokens that its reader took, when asked is kFinished.
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(tokens.size()); }
     [[nodiscard]] std::uint32_t answer() const { return size() - prompt; }
     [[nodiscard]] bool decoding() const { return answer() > 0 && computed + 1 == size(); }
+  };
+
+  /// What keeps a sequence from starting, or growing, and whose leaving would help.
+  struct Obstacle {
+    Held held = Held::kNothing;
+    Priority most = Priority::kCritical;  ///< Those of this class or a lower one,
+    std::optional<std::uint32_t> group;   ///< of this group.
+    [[nodiscard]] bool helped_by(const Sequence& s) const {
+      return s.request.priority <= most && (!group || s.group == *group);
+    }
+  };
+  /// Whom admission has passed over in this plan, since they wait for something of their own.
+  struct Passed {
+    std::uint32_t groups = 0;       ///< Bits.
+    std::optional<Priority> up_to;  ///< Classes, for what is kept for those above.
+    [[nodiscard]] bool anyone() const { return groups != 0 || up_to.has_value(); }
+    [[nodiscard]] bool includes(const Sequence& s) const {
+      return (groups >> s.group & 1U) != 0 || (up_to && s.request.priority <= *up_to);
+    }
+    void add(const Sequence& s, Held why);
   };
 
   void end(SequenceId id, End how, std::uint32_t wasted, std::vector<Ended>& ended);
@@ -120,23 +143,31 @@ class Scheduler {
   void make_way(Instant now, StepPlan& plan);
   void start(Sequence& s, Instant now, StepPlan& plan);
   /// What keeps it from starting now, the step's budget aside.
-  [[nodiscard]] Held obstacle(const Sequence& s) const;
+  [[nodiscard]] Obstacle obstacle(const Sequence& s) const;
+  /// Pages that it will probably need beside those that others hold already.
+  [[nodiscard]] std::uint32_t pages_wanted(const Sequence& s) const;
+  [[nodiscard]] policy::Usage places() const;
+  /// Of pages: held, and promised to those who run.
+  [[nodiscard]] policy::Usage promised_pages() const;
+  /// Makes its table cover `positions`, unless something stands in the way.
+  [[nodiscard]] Obstacle grow(const Sequence& s, std::uint32_t positions);
   [[nodiscard]] bool forks(const Sequence& s) const;
   [[nodiscard]] std::uint32_t chunk_of(const Sequence& s, const StepPlan& plan) const;
   void place_chunk(const Sequence& s, std::uint32_t count, StepPlan& plan);
   [[nodiscard]] bool make_room(Sequence& needy, std::uint32_t positions, Instant now,
                                StepPlan& plan);
   [[nodiscard]] bool preempt_for(const Sequence& needy, PreemptionReason why, Instant now,
-                                 StepPlan& plan);
+                                 const Obstacle& obstacle, StepPlan& plan);
   void preempt(Sequence& victim, const Preempted& record, StepPlan& plan);
   [[nodiscard]] std::uint32_t token_budget(const StepPlan& plan) const;
   [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
-  [[nodiscard]] std::uint64_t pages_promised() const;
+  /// Beyond the pages they have, to those running of this class and those above.
+  [[nodiscard]] std::uint64_t pages_promised(Priority from) const;
   /// Its class, or the highest once it has waited too long.
   [[nodiscard]] Priority rank(const Sequence& s, Instant now) const;
   /// Highest rank first, then by arrival; valid until the next call.
   [[nodiscard]] std::span<const SequenceId> running_by_right(Instant now);
-  [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now) const;
+  [[nodiscard]] std::optional<SequenceId> first_in_order(Instant now, const Passed& passed) const;
   [[nodiscard]] policy::Waiting as_waiting(const Sequence& s) const;
   [[nodiscard]] Duration remaining_service(const Sequence& s) const;
   /// The leader to fork from: nullptr when there is none (any more).

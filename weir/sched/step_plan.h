@@ -57,6 +57,8 @@ enum class Held : std::uint8_t {
   kPages,      ///< The next in order does not fit the free pages.
   kSequences,  ///< max_running, or max_logit_rows, sequences run.
   kLeader,     ///< Only answers that wait for their leader's prefill.
+  kReserved,   ///< What is free is kept for a higher class.
+  kGroup,      ///< As many as may of those expected to be about as long run.
 };
 
 struct StepPlan {

@@ -19,6 +19,10 @@ std::string_view word(sched::Held held) {
       return "a running sequence to end";
     case sched::Held::kLeader:
       return "the prompt of its first choice";
+    case sched::Held::kReserved:
+      return "room that is not kept for a higher class";
+    case sched::Held::kGroup:
+      return "one of about its length to end";
   }
   return "";
 }
