@@ -61,9 +61,10 @@ struct Fit {
   model::ModelOptions options;
 };
 
-/// The largest context not above what was asked for that fits the memory, then as many pages for
-/// further conversations as fit. A context that the operator named is kept or refused; the model's
-/// own, often larger than anyone needs, is lowered.
+/// The largest context not above what was asked for that fits the memory, beside what is kept for
+/// higher classes, then as many pages for further conversations as fit. A context that the operator
+/// named is kept or refused; the model's own, often larger than anyone needs, is lowered, so that a
+/// refusal says what the smallest needs.
 Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& options,
                        DType kv_type) {
   WEIR_TRY(const Allowed allowed, memory_allowed(options));
@@ -80,21 +81,24 @@ Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& opti
   fit.options.kv_type = kv_type;
   fit.options.context = options.context > 0 ? options.context : opened.shape.context;
   while (true) {
-    const auto pages = ceil_div(fit.options.context, kPageTokens);
+    const auto one = ceil_div(fit.options.context, kPageTokens);
+    const std::uint64_t pages =
+        policy::total_that_leaves(schedule.reserve, Priority::kBackground, one);
     WEIR_TRY(fit.plan, model::Model::plan(*opened.file, opened.shape, fit.options, pages));
     const Status fits = model::check_budget(fit.plan, allowed.least);
     const std::uint64_t possible = model::kv_pages_that_fit(fit.plan, allowed.least);
     if (fits) {
-      fit.plan.kv_pages =
-          std::clamp<std::uint64_t>(model::kv_pages_that_fit(fit.plan, allowed.pool), pages,
-                                    std::uint64_t{pages} * options.max_running);
+      fit.plan.kv_pages = std::clamp<std::uint64_t>(
+          model::kv_pages_that_fit(fit.plan, allowed.pool), pages, pages * options.max_running);
       return fit;
     }
-    const auto lower =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, pages - 1)) * kPageTokens;
     constexpr std::uint32_t kSmallestUseful = 512;
-    if (options.context > 0 || lower < kSmallestUseful) return std::unexpected(fits.error());
-    fit.options.context = lower;
+    if (options.context > 0 || fit.options.context <= kSmallestUseful)
+      return std::unexpected(fits.error());
+    const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, pages));
+    const std::uint32_t usable =
+        room - policy::set_aside(schedule.reserve, Priority::kBackground, room);
+    fit.options.context = std::max(std::min(usable, one - 1) * kPageTokens, kSmallestUseful);
   }
 }
 

@@ -28,7 +28,7 @@ struct LoadOptions {
   std::uint32_t max_running = 1;
   std::string memory;  ///< "2GiB"; empty: half of what the machine has free.
   /// What else the schedule is to be; its bounds follow from the above.
-  engine::EngineOptions engine;
+  engine::EngineOptions engine;  ///< The reserve's shares are under 100 % together.
   std::string kv_type = "f16";  ///< f16 or f32.
   bool quiet = false;           ///< No progress, no plan.
   bool brief = false;           ///< No plan: only work that takes time is shown.

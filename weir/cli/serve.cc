@@ -15,6 +15,7 @@
 #include "weir/base/version.h"
 #include "weir/cli/commands.h"
 #include "weir/cli/loader.h"
+#include "weir/cli/schedule_flags.h"
 #include "weir/http/server.h"
 #include "weir/server/respond.h"
 #include "weir/server/service.h"
@@ -39,6 +40,9 @@ struct ServeOptions {
   bool no_prefix_cache = false;
   bool no_chunked_prefill = false;
   std::string admission = "optimistic";
+  std::vector<std::string> reserve;
+  std::string length_caps;
+  std::uint32_t max_request_seconds = 0;
   std::size_t max_body_mib = 8;
   std::size_t max_connections = 1024;
   bool no_access_log = false;
@@ -125,7 +129,7 @@ void print_welcome(const ServeOptions& options, const std::string& model, const 
 }
 
 /// The schedule's options that have a form of their own on the command line.
-void complete_schedule(ServeOptions& options) {
+Status complete_schedule(ServeOptions& options) {
   auto& schedule = options.load.engine.schedule;
   schedule.target_itl = std::chrono::milliseconds(options.target_itl_ms);
   schedule.max_queue_age = std::chrono::seconds(options.max_queue_seconds);
@@ -134,6 +138,9 @@ void complete_schedule(ServeOptions& options) {
   if (options.admission == "worst-case") schedule.admission = sched::Admission::kWorstCase;
   if (options.admission == "greedy") schedule.admission = sched::Admission::kGreedy;
   options.load.engine.measure_steps = schedule.fixed_budget == 0;
+  WEIR_TRY(schedule.reserve, parse_reserve(options.reserve));
+  WEIR_TRY(schedule.length_groups, parse_length_caps(options.length_caps));
+  return {};
 }
 
 server::MetricsOptions metrics_options(const Loaded& loaded, const ServeOptions& options,
@@ -160,7 +167,7 @@ Status check_port_file(const std::string& path) {
 }
 
 Result<int> serve(ServeOptions options) {
-  complete_schedule(options);
+  WEIR_TRY_STATUS(complete_schedule(options));
   WEIR_TRY_STATUS(check_port_file(options.port_file));
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   WEIR_TRY_STATUS(catch_stop_signals());
@@ -178,6 +185,7 @@ Result<int> serve(ServeOptions options) {
   loaded->engine->observe(metrics);
   service_options.metrics = &metrics;
   service_options.share_prefixes = options.share_prefixes;
+  service_options.max_request_time = std::chrono::seconds(options.max_request_seconds);
   server::Service service(std::move(model), *loaded->engine, loaded->clock,
                           std::move(service_options));
 
@@ -263,12 +271,43 @@ void add_schedule_options(CLI::App& command, ServeOptions& options) {
                   "somebody away when it is full)")
       ->check(CLI::IsMember({"optimistic", "worst-case", "greedy"}))
       ->capture_default_str();
+  command
+      .add_option("--reserve", options.reserve,
+                  "Share of running requests and of KV pages kept for a class and those above it,\n"
+                  "as in critical=10%; may be repeated")
+      ->type_name("CLASS=N%");
+  command
+      .add_option("--length-caps", options.length_caps,
+                  "How many run together of those expected to have so many tokens, prompt and\n"
+                  "answer, as in 50=8,200=16,rest=32")
+      ->type_name("TOKENS=N,...");
   command.add_flag("--no-prefix-cache", options.no_prefix_cache,
                    "Read every prompt anew, whatever is in memory");
   command.add_flag("--share-prefixes", options.share_prefixes,
                    "Let callers with different keys share cached prompts");
   command.add_flag("--no-chunked-prefill", options.no_chunked_prefill,
                    "Read each prompt in one step, however long others then wait (to compare)");
+}
+
+void add_cap_options(CLI::App& command, ServeOptions& options) {
+  auto& caps = options.load.engine.caps;
+  command
+      .add_option("--max-input-tokens", caps.input_tokens,
+                  "Tokens of one prompt, at most; 0: what --context holds")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  command
+      .add_option("--max-output-tokens", caps.output_tokens,
+                  "Tokens of one answer, at most; 0: what --context holds")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--max-request-seconds", options.max_request_seconds,
+          "Seconds after which a request ends, wherever it then is; 0: it may take as long\n"
+          "as it does")
+      ->check(CLI::Range(0, 86400))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -314,6 +353,7 @@ void add_serve(CLI::App& app, int& exit_code) {
   options->load.max_running = 32;
   add_load_options(*command, options->load);
   add_schedule_options(*command, *options);
+  add_cap_options(*command, *options);
   command->callback([options, &exit_code] {
     const auto done = serve(*options);
     exit_code = done ? *done : report(done.error());

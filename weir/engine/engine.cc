@@ -34,7 +34,8 @@ Error error_of(sched::Refusal refusal, const sched::Scheduler& scheduler) {
       break;
   }
   return {Code::kContextLength,
-          fmt::format("prompt and answer need more than the {} KV pages there are",
+          fmt::format("prompt and answer need more than its class may have of the {} KV pages "
+                      "there are",
                       scheduler.ledger().pool().total()),
           "messages"};
 }
@@ -56,7 +57,7 @@ void Engine::observe(Observer& observer) {
 
 Result<std::shared_ptr<TokenStream>> Engine::submit(Request request) {
   StepLoop& e = *loop_;
-  if (auto checked = check_request(request, e.decoder->facts(), e.context); !checked) {
+  if (auto checked = check_request(request, e.decoder->facts(), e.context, e.caps); !checked) {
     const std::lock_guard lock(e.mutex);
     e.books.refuse();
     return std::unexpected(std::move(checked).error());

@@ -55,11 +55,18 @@ struct Request {
   static constexpr std::int32_t kMaxTopLogprobs = 20;
 };
 
+/// What one request may ask for, besides what the context holds; 0: as much as that.
+struct RequestCaps {
+  std::uint32_t input_tokens = 0;
+  std::uint32_t output_tokens = 0;
+};
+
 struct EngineOptions {
   std::uint32_t context = 0;   ///< Per sequence; 0 takes the model's.
   std::uint32_t kv_pages = 0;  ///< 0: enough for one full context.
   /// What the decoder bounds (rows, logit rows, pages) is lowered to its bounds.
   sched::Options schedule;
+  RequestCaps caps;
   /// Times a few steps before the first request, so that the first budgets are right already.
   bool measure_steps = false;
 };
@@ -102,7 +109,8 @@ class Engine {
   [[nodiscard]] const DecoderFacts& facts() const;
   /// Requests that may wait; so many can be submitted at once on an idle engine.
   [[nodiscard]] std::uint32_t max_waiting() const;
-  /// Positions of one sequence: the smallest of the model's, the options' and what the pages hold.
+  /// Positions of one sequence: the smallest of the model's, the options' and what the pages hold
+  /// that are kept for nobody.
   [[nodiscard]] std::uint32_t context() const;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir::engine {
 namespace {
 
@@ -19,7 +21,8 @@ Status check_tokens(std::span<const TokenId> tokens, std::int32_t vocabulary, co
 
 }  // namespace
 
-Status check_request(Request& request, const DecoderFacts& facts, std::uint32_t context) {
+Status check_request(Request& request, const DecoderFacts& facts, std::uint32_t context,
+                     const RequestCaps& caps) {
   const std::size_t prompt = request.prompt.size();
   if (prompt == 0) {
     return fail(Code::kInvalidArgument, "the prompt has no tokens: say something", "prompt");
@@ -33,7 +36,24 @@ Status check_request(Request& request, const DecoderFacts& facts, std::uint32_t 
                     prompt == context ? ", which leaves no room for an answer" : ""),
         "messages");
   }
-  if (request.max_tokens == 0) request.max_tokens = context - static_cast<std::uint32_t>(prompt);
+  if (caps.input_tokens > 0 && prompt > caps.input_tokens) {
+    return fail(Code::kContextLength,
+                fmt::format("This server takes at most {} tokens of input. However, your messages "
+                            "resulted in {} tokens. Please reduce the length of the messages.",
+                            caps.input_tokens, prompt),
+                "messages");
+  }
+  if (caps.output_tokens > 0 && request.max_tokens > caps.output_tokens) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("max_tokens is {}, but this server answers with at most {} tokens",
+                            request.max_tokens, caps.output_tokens),
+                "max_tokens");
+  }
+  if (request.max_tokens == 0) {
+    request.max_tokens = context - static_cast<std::uint32_t>(prompt);
+    if (caps.output_tokens > 0)
+      request.max_tokens = std::min(request.max_tokens, caps.output_tokens);
+  }
   if (request.max_tokens > context - prompt) {
     return fail(
         Code::kContextLength,

@@ -10,6 +10,6 @@ namespace weir::engine {
 /// Fills in max_tokens when it is 0; otherwise changes nothing. kInvalidArgument names the field;
 /// kContextLength carries the numbers, worded as OpenAI words it.
 [[nodiscard]] Status check_request(Request& request, const DecoderFacts& facts,
-                                   std::uint32_t context);
+                                   std::uint32_t context, const RequestCaps& caps = {});
 
 }  // namespace weir::engine

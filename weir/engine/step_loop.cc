@@ -34,7 +34,10 @@ sched::End end_of(FinishReason reason) {
 }
 
 std::uint32_t context_of(const DecoderFacts& facts, const EngineOptions& options) {
-  const std::uint64_t held = std::uint64_t{facts.kv_pages} * kPageTokens;
+  // What any class may have.
+  const std::uint32_t aside =
+      policy::set_aside(options.schedule.reserve, Priority::kBackground, facts.kv_pages);
+  const std::uint64_t held = std::uint64_t{facts.kv_pages - aside} * kPageTokens;
   const std::uint32_t wanted = options.context == 0 ? facts.context : options.context;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({wanted, facts.context, held}));
 }
@@ -56,6 +59,7 @@ StepLoop::StepLoop(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_e
       end_tokens(std::move(an_end_tokens)),
       clock(a_clock),
       context(context_of(decoder->facts(), options)),
+      caps(options.caps),
       max_waiting(options.schedule.max_queued_requests),
       seed_key(entropy()),
       scheduler(schedule_of(decoder->facts(), options.schedule),

@@ -13,6 +13,17 @@ std::uint32_t set_aside(const Reserve& reserve, Priority p, std::uint32_t total)
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(aside, total > 0 ? total - 1 : 0));
 }
 
+std::uint64_t total_that_leaves(const Reserve& reserve, Priority p, std::uint32_t wanted) {
+  if (wanted <= 1) return wanted;  // One is never set aside.
+  std::uint64_t shares = 0;
+  for (std::size_t above = static_cast<std::size_t>(p) + 1; above < kPriorities; ++above)
+    shares += reserve.percent[above];
+  // Without rounding it would be this; each class above rounds up by less than one.
+  std::uint64_t total = ceil_div<std::uint64_t>(std::uint64_t{wanted} * 100, 100 - shares);
+  while (total - set_aside(reserve, p, static_cast<std::uint32_t>(total)) < wanted) ++total;
+  return total;
+}
+
 std::optional<Priority> bound_met(const Reserve& reserve, Priority p, std::uint64_t wanted,
                                   const Usage& usage) {
   for (auto c = static_cast<std::size_t>(p); c + 1 < kPriorities; ++c) {

@@ -28,6 +28,11 @@ struct Reserve {
 /// nobody is shut out by rounding.
 [[nodiscard]] std::uint32_t set_aside(const Reserve& reserve, Priority p, std::uint32_t total);
 
+/// The smallest total of which `p` may have `wanted`. REQUIRES: the shares above `p` are under 100
+/// %.
+[[nodiscard]] std::uint64_t total_that_leaves(const Reserve& reserve, Priority p,
+                                              std::uint32_t wanted);
+
 /// How something is used.
 struct Usage {
   std::uint32_t total = 0;

@@ -21,6 +21,18 @@ TEST(Reserve, EachClassLeavesAloneWhatIsForThoseAboveIt) {
   EXPECT_EQ(set_aside(reserve, kBackground, 0), 0U);
 }
 
+TEST(Reserve, TheSmallestTotalThatLeavesEnoughIsFound) {
+  for (const Reserve& reserve : {Reserve{}, Reserve{{0, 0, 10}}, Reserve{{0, 33, 57}}}) {
+    for (std::uint32_t wanted = 1; wanted < 600; ++wanted) {
+      for (const Priority p : {kBackground, kStandard, kCritical}) {
+        const auto total = static_cast<std::uint32_t>(total_that_leaves(reserve, p, wanted));
+        ASSERT_GE(total - set_aside(reserve, p, total), wanted);
+        ASSERT_LT(total - 1 - set_aside(reserve, p, total - 1), wanted);
+      }
+    }
+  }
+}
+
 TEST(Reserve, OfNothingIsInNobodysWay) {
   EXPECT_TRUE(Reserve{}.empty());
   EXPECT_EQ(bound_met(Reserve{}, kBackground, 5, {100, 0, {100, 0, 0}}), std::nullopt);

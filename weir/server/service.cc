@@ -96,6 +96,8 @@ Result<Asking> Service::asking(const http::Request& request) const {
   const std::uint32_t key = caller(request).value_or(0);
   asking.tenant = policy::TenantId{key};
   if (!options_.share_prefixes) asking.space = kv::Namespace{key};
+  const auto most = options_.max_request_time;
+  if (most.count() > 0) asking.deadline = clock_.now() + most;
   const auto* timeout = request.find("x-request-timeout-ms");
   if (timeout == nullptr) return asking;
   std::uint32_t ms = 0;
@@ -103,6 +105,12 @@ Result<Asking> Service::asking(const http::Request& request) const {
   if (fault != std::errc() || end != timeout->data() + timeout->size() || ms == 0) {
     return fail(Code::kInvalidArgument,
                 "x-request-timeout-ms must be a number of milliseconds from 1 to 4294967295",
+                "x-request-timeout-ms");
+  }
+  if (most.count() > 0 && std::chrono::milliseconds(ms) > most) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("x-request-timeout-ms is {}, but a request may take at most {} ms here",
+                            ms, most.count()),
                 "x-request-timeout-ms");
   }
   asking.deadline = clock_.now() + std::chrono::milliseconds(ms);

@@ -36,6 +36,9 @@ struct ServiceOptions {
   /// Callers with different keys may find each other's prompts in the prefix cache. Off, since the
   /// time to the first token then tells one what another has asked.
   bool share_prefixes = false;
+  /// Every request ends after this, and may not ask for longer; zero: it may take as long as it
+  /// does.
+  std::chrono::milliseconds max_request_time{0};
   /// A step that has run this long will not end: not ready any more.
   std::chrono::seconds stuck_after{60};
   Metrics* metrics = nullptr;  ///< Outlives the service; none: no /metrics.

@@ -36,6 +36,7 @@ struct StepLoop {
   const std::vector<TokenId> end_tokens;
   const sys::Clock& clock;
   const std::uint32_t context;
+  const RequestCaps caps;
   const std::uint32_t max_waiting;
   const std::uint64_t seed_key;
 
