@@ -127,6 +127,11 @@ TEST(DecodeChat, ANumberOutOfItsRangeIsNamed) {
       {"'logit_bias':{'-1':1}", "logit_bias"},
       {"'logit_bias':{'x':1}", "logit_bias"},
       {"'logit_bias':{'1':101}", "logit_bias.1"},
+      {"'logit_bias':{'07':1}", "logit_bias"},  // Or a token could have two amounts.
+      {"'logit_bias':{'00':1}", "logit_bias"},
+      {"'service_tier':'fast'", "service_tier"},
+      {"'service_tier':'fast','priority':'critical'", "service_tier"},
+      {"'service_tier':''", "service_tier"},
       {"'stop_token_ids':[100]", "stop_token_ids[0]"},
       {"'stop':''", "stop"},
       {"'stop':['']", "stop"},
@@ -135,6 +140,34 @@ TEST(DecodeChat, ANumberOutOfItsRangeIsNamed) {
   };
   for (const auto& [field, subject] : cases)
     EXPECT_REFUSED(with(field), Code::kInvalidArgument, subject);
+}
+
+TEST(DecodeChat, AServiceTierIsAClassUnlessAPriorityIsGiven) {
+  const std::pair<const char*, Priority> cases[] = {
+      {"'service_tier':'auto'", Priority::kStandard},
+      {"'service_tier':'default'", Priority::kStandard},
+      {"'service_tier':'scale'", Priority::kStandard},
+      {"'service_tier':'flex'", Priority::kBackground},
+      {"'service_tier':'priority'", Priority::kCritical},
+      {"'service_tier':null", Priority::kStandard},
+      {"'service_tier':'flex','priority':'critical'", Priority::kCritical},
+  };
+  for (const auto& [field, wanted] : cases) {
+    const auto request = decode(with(field));
+    ASSERT_TRUE(request) << field;
+    EXPECT_EQ(request->answer.priority, wanted) << field;
+  }
+  EXPECT_EQ(decode(with("'service_tier':'fast'")).error().message,
+            "Invalid value: 'fast'. Supported values are: 'auto', 'default', 'flex', 'scale', and "
+            "'priority'.");
+}
+
+TEST(DecodeChat, OfTwoEqualKeysTheLastCounts) {
+  const auto request = decode(with("'logit_bias':{'1':-5,'1':7},'n':2,'n':3"));
+  ASSERT_TRUE(request);
+  ASSERT_EQ(request->answer.sampling.logit_bias.size(), 1U);
+  EXPECT_FLOAT_EQ(request->answer.sampling.logit_bias[0].second, 7);
+  EXPECT_EQ(request->answer.choices, 3U);
 }
 
 TEST(DecodeChat, AWrongTypeIsNamed) {
@@ -148,6 +181,7 @@ TEST(DecodeChat, AWrongTypeIsNamed) {
       {"'n':true", "n"},
       {"'logprobs':3", "logprobs"},
       {"'logit_bias':[]", "logit_bias"},
+      {"'service_tier':1", "service_tier"},
       {"'logit_bias':{'1':'x'}", "logit_bias.1"},
       {"'tools':{}", "tools"},
       {"'tools':[1]", "tools[0]"},

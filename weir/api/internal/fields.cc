@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "weir/api/internal/json_fault.h"
 #include "weir/api/request.h"
 
 namespace weir::api {
@@ -27,9 +28,10 @@ Result<json::object> parse_object(std::string_view body, json::storage_ptr stora
   }
   if (fault) {
     return fail(Code::kInvalidArgument,
-                body.empty() ? "the body is empty; a JSON object is needed"
-                             : fmt::format("the body is not valid JSON: {} at byte {}",
-                                           fault.message(), at));
+                body.empty()
+                    ? "the body is empty; a JSON object is needed"
+                    : "the body is not valid JSON: " +
+                          describe_json_fault(body, at, static_cast<json::error>(fault.value())));
   }
   json::value value = parser.release();
   if (!value.is_object()) {

@@ -107,7 +107,10 @@ Result<SamplingParams> decode_sampling(const Fields& fields, const DecodeContext
     for (const auto& [key, value] : *bias) {
       TokenId token = -1;
       const auto [end, fault] = std::from_chars(key.data(), key.data() + key.size(), token);
-      if (fault != std::errc() || end != key.data() + key.size() || token < 0 ||
+      // One way to write a token, so that none is named twice: of two equal keys the last counts,
+      // as for every field of the body (and in OpenAI's own reader).
+      const bool plain = key.size() == 1 || !key.starts_with('0');
+      if (fault != std::errc() || end != key.data() + key.size() || token < 0 || !plain ||
           token >= context.vocabulary) {
         return fail(Code::kInvalidArgument,
                     fmt::format("logit_bias names \"{}\", but its keys are token ids from 0 to {}",
@@ -148,12 +151,24 @@ Result<std::vector<std::string>> decode_stops(const Fields& fields) {
   return stops;
 }
 
+/// OpenAI's classes of service.
+Result<Priority> decode_service_tier(const Fields& fields) {
+  WEIR_TRY(const auto tier, fields.string("service_tier"));
+  if (!tier || *tier == "auto" || *tier == "default" || *tier == "scale")
+    return Priority::kStandard;
+  if (*tier == "flex") return Priority::kBackground;
+  if (*tier == "priority") return Priority::kCritical;
+  return fail(Code::kInvalidArgument,
+              fmt::format("Invalid value: '{}'. Supported values are: 'auto', 'default', 'flex', "
+                          "'scale', and 'priority'.",
+                          tier->substr(0, 64)),
+              "service_tier");
+}
+
 Result<Priority> decode_priority(const Fields& fields) {
+  WEIR_TRY(const Priority tier, decode_service_tier(fields));
   const auto* value = fields.find("priority");
-  if (value == nullptr) {
-    WEIR_TRY(const auto tier, fields.string("service_tier"));
-    return tier && *tier == "flex" ? Priority::kBackground : Priority::kStandard;
-  }
+  if (value == nullptr) return tier;
   if (!value->is_string() && !value->is_number())
     return wrong_type("priority", "a class or a number", *value);
   if (!value->is_string()) {
