@@ -10,6 +10,7 @@
 
 #include "weir/cli/commands.h"
 #include "weir/cli/signals.h"
+#include "weir/spec/time.h"
 
 namespace weir::cli {
 namespace {
@@ -19,11 +20,8 @@ constexpr int kExitInterrupted = 130;  // 128 + SIGINT, as shells have it.
 
 std::string as_json(const std::string& model, const Reply& reply) {
   const engine::Timings& t = reply.timings;
-  const auto ms = [](std::chrono::nanoseconds d) {
-    return std::chrono::duration<double, std::milli>(d).count();
-  };
-  const auto rate = [&](std::uint32_t tokens, std::chrono::nanoseconds d) {
-    return d.count() > 0 ? tokens * 1e3 / ms(d) : 0.0;
+  const auto rate = [](std::uint32_t tokens, std::chrono::nanoseconds d) {
+    return d.count() > 0 ? tokens / seconds(d) : 0.0;
   };
   const boost::json::object object = {
       {"model", model},
@@ -34,10 +32,10 @@ std::string as_json(const std::string& model, const Reply& reply) {
         {"completion_tokens", t.answer_tokens},
         {"total_tokens", t.prompt_tokens + t.answer_tokens}}},
       {"timings",
-       {{"queue_ms", ms(t.queue)},
-        {"prefill_ms", ms(t.prefill)},
-        {"ttft_ms", ms(t.ttft())},
-        {"decode_ms", ms(t.decode)},
+       {{"queue_ms", milliseconds(t.queue)},
+        {"prefill_ms", milliseconds(t.prefill)},
+        {"ttft_ms", milliseconds(t.ttft())},
+        {"decode_ms", milliseconds(t.decode)},
         {"prompt_tokens_per_second", rate(t.prompt_tokens, t.prefill)},
         {"tokens_per_second", rate(t.answer_tokens > 0 ? t.answer_tokens - 1 : 0, t.decode)}}}};
   return boost::json::serialize(object);

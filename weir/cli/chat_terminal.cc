@@ -9,13 +9,10 @@
 #include "weir/cli/chat_file.h"
 #include "weir/cli/line_reader.h"
 #include "weir/cli/signals.h"
+#include "weir/spec/time.h"
 
 namespace weir::cli {
 namespace {
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 double rate(std::uint32_t tokens, std::chrono::nanoseconds time) {
   return time.count() > 0 ? tokens / seconds(time) : 0;

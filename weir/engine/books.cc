@@ -59,6 +59,14 @@ EngineStats Books::stats(const sched::Scheduler& scheduler) const {
   s.pages_cached = pool.cached();
   s.evicted_pages = cache.evicted_pages;
   s.copied_pages = cache.copied_pages;
+  for (std::size_t p = 0; p < s.by_class.size(); ++p) {
+    const auto priority = static_cast<Priority>(p);
+    const auto above = static_cast<std::uint8_t>(p + 1);
+    s.by_class[p] = {scheduler.running(priority),
+                     scheduler.ledger().held_from(static_cast<std::uint8_t>(p)) -
+                         scheduler.ledger().held_from(above),
+                     scheduler.reserved_pages(priority)};
+  }
   s.last_cancel_delay = last_cancel_delay_;
   s.longest_cancel_delay = longest_cancel_delay_;
   return s;

@@ -5,12 +5,20 @@
 ///   answer_tokens = delivered_tokens + wasted_tokens
 /// Thread safety: none; the engine keeps them under its lock.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 
 #include "weir/sched/scheduler.h"
 
 namespace weir::engine {
+
+/// One priority class, at one moment.
+struct ClassStats {
+  std::uint32_t running = 0;
+  std::uint32_t pages_held = 0;      ///< By it and by none above it.
+  std::uint32_t pages_reserved = 0;  ///< For it and those above it.
+};
 
 /// Everything countable, at one moment.
 struct EngineStats {
@@ -33,6 +41,7 @@ struct EngineStats {
 
   std::uint32_t pages_total = 0, pages_held = 0, pages_cached = 0;
   std::uint64_t evicted_pages = 0, copied_pages = 0;
+  std::array<ClassStats, policy::kPriorities> by_class;
 
   bool draining = false;  ///< No new requests are taken.
   /// From cancel() or stop() to its end: one step at most.

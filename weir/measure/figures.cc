@@ -8,8 +8,6 @@
 namespace weir::measure {
 namespace {
 
-double milliseconds(Duration d) { return seconds(d) * 1e3; }
-
 std::uint32_t most_concurrent(std::span<const RequestRecord> records) {
   std::vector<std::pair<Instant, int>> changes;  // An end sorts before a beginning at its instant.
   for (const auto& record : records) {

@@ -18,8 +18,6 @@ constexpr Limit kLimits[] = {{"ttft", &Slo::ttft_ms},
                              {"e2el", &Slo::e2el_ms},
                              {"stall", &Slo::stall_ms}};
 
-double milliseconds(Duration d) { return seconds(d) * 1e3; }
-
 }  // namespace
 
 double ttft_ms(const RequestRecord& record) {

@@ -177,6 +177,20 @@ void Scheduler::drop_the_gone(Instant now, StepPlan& plan) {
   }
 }
 
+std::uint32_t Scheduler::running(Priority p) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(running_.begin(), running_.end(),
+                    [&](SequenceId id) { return at(id).request.priority == p; }));
+}
+
+std::uint32_t Scheduler::reserved_pages(Priority p) const {
+  if (p == Priority::kBackground) return 0;
+  const std::uint32_t total = ledger_.pool().total();
+  const auto below = static_cast<Priority>(static_cast<std::uint8_t>(p) - 1);
+  return policy::set_aside(options_.reserve, below, total) -
+         policy::set_aside(options_.reserve, p, total);
+}
+
 std::optional<Instant> Scheduler::next_deadline() const {
   std::optional<Instant> next;
   for (const auto& [id, s] : sequences_) {

@@ -83,6 +83,9 @@ class Scheduler {
   [[nodiscard]] std::uint32_t running() const {
     return static_cast<std::uint32_t>(running_.size());
   }
+  [[nodiscard]] std::uint32_t running(Priority p) const;
+  /// Kept for `p` and the classes above it.
+  [[nodiscard]] std::uint32_t reserved_pages(Priority p) const;
   [[nodiscard]] std::uint64_t waiting_tokens() const { return waiting_tokens_; }
   [[nodiscard]] bool idle() const { return sequences_.empty(); }
   /// When plan() must be asked again although nothing happens: the earliest deadline.

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "weir/spec/time.h"
 #include "weir/sys/machine.h"
 
 namespace weir::server {
@@ -43,8 +44,6 @@ Bounds counts_to(std::uint32_t most) {
   }
   return bounds;
 }
-
-double seconds_of(std::chrono::nanoseconds d) { return std::chrono::duration<double>(d).count(); }
 
 /// Paths that clients invent must not become labels without end.
 std::string_view handler_of(std::string_view path) {
@@ -145,14 +144,14 @@ Metrics::~Metrics() = default;
 
 void Metrics::step(const engine::StepRecord& r) {
   Impl& m = *impl_;
-  m.step_seconds.Observe(seconds_of(r.took));
+  m.step_seconds.Observe(seconds(r.took));
   m.step_rows.Observe(r.decode_rows + r.prefill_rows);
   if (r.decode_rows > 0) m.decode_rows.Observe(r.decode_rows);
   if (r.prefill_rows > 0) m.prefill_rows.Observe(r.prefill_rows);
   m.budget_offered += r.budget;
   m.budget_used += r.decode_rows + r.prefill_rows;
   m.last_budget = r.budget;
-  for (const auto gap : r.token_gaps) m.itl.Observe(seconds_of(gap));
+  for (const auto gap : r.token_gaps) m.itl.Observe(seconds(gap));
 }
 
 void Metrics::ended(const engine::RequestRecord& r) {
@@ -162,27 +161,25 @@ void Metrics::ended(const engine::RequestRecord& r) {
   if (r.reason == engine::FinishReason::kCancelled) return;  // Its times are its reader's doing.
   ++m.judged;
   if (r.reason == engine::FinishReason::kError) return;
-  m.queue.Observe(seconds_of(t.queue));
-  m.prefill.Observe(seconds_of(t.prefill));
-  m.decode.Observe(seconds_of(t.decode));
-  m.inference.Observe(seconds_of(t.prefill + t.decode));
-  m.e2e.Observe(seconds_of(t.queue + t.prefill + t.decode));
-  m.ttft.Observe(seconds_of(t.ttft()));
+  m.queue.Observe(seconds(t.queue));
+  m.prefill.Observe(seconds(t.prefill));
+  m.decode.Observe(seconds(t.decode));
+  m.inference.Observe(seconds(t.prefill + t.decode));
+  m.e2e.Observe(seconds(t.queue + t.prefill + t.decode));
+  m.ttft.Observe(seconds(t.ttft()));
   m.prompt_tokens.Observe(t.prompt_tokens);
   m.answer_tokens.Observe(t.answer_tokens);
   m.max_tokens.Observe(r.max_tokens);
   std::chrono::nanoseconds tpot{0};
   if (t.answer_tokens > 1) {
     tpot = t.decode / (t.answer_tokens - 1);
-    m.tpot.Observe(seconds_of(tpot));
-    m.longest_gap.Observe(seconds_of(r.longest_gap));
+    m.tpot.Observe(seconds(tpot));
+    m.longest_gap.Observe(seconds(r.longest_gap));
   }
   if (t.ttft() <= m.options.ttft_target && tpot <= m.options.tpot_target) ++m.good;
 }
 
-void Metrics::left(std::chrono::nanoseconds delay) {
-  impl_->cancel_delay.Observe(seconds_of(delay));
-}
+void Metrics::left(std::chrono::nanoseconds delay) { impl_->cancel_delay.Observe(seconds(delay)); }
 
 void Metrics::answered(std::string_view method, std::string_view path, int status,
                        std::chrono::nanoseconds took) {
@@ -191,7 +188,7 @@ void Metrics::answered(std::string_view method, std::string_view path, int statu
   auto& entry = impl_->http_requests[{std::string(handler_of(path)), std::string(method_of(method)),
                                       std::move(group)}];
   ++entry.count;
-  entry.seconds += seconds_of(took);
+  entry.seconds += seconds(took);
 }
 
 void Metrics::Impl::vllm(Page& page, const engine::EngineStats& s) const {
@@ -268,9 +265,9 @@ void Metrics::Impl::books(Page& page, const engine::EngineStats& s) const {
                d(judged.load()));
   page.counter("weir_requests_good_total", "Of those, within the TTFT and TPOT targets (goodput).",
                d(good.load()));
-  page.gauge("weir_target_seconds", "What counts as good.", seconds_of(options.ttft_target),
+  page.gauge("weir_target_seconds", "What counts as good.", seconds(options.ttft_target),
              {{"of", "ttft"}});
-  page.gauge("weir_target_seconds", "What counts as good.", seconds_of(options.tpot_target),
+  page.gauge("weir_target_seconds", "What counts as good.", seconds(options.tpot_target),
              {{"of", "tpot"}});
   page.histogram("weir_longest_gap_seconds",
                  "Longest wait for a token after the first, by request.", longest_gap);
@@ -288,6 +285,16 @@ void Metrics::Impl::steps(Page& page, const engine::EngineStats& s) const {
              {{"state", "free"}});
   page.gauge("weir_pages", "KV pages by state.", s.pages_held, {{"state", "held"}});
   page.gauge("weir_pages", "KV pages by state.", s.pages_cached, {{"state", "cached"}});
+  constexpr const char* kClasses[] = {"background", "standard", "critical"};
+  for (std::size_t p = 0; p < s.by_class.size(); ++p) {
+    const engine::ClassStats& c = s.by_class[p];
+    const Labels label = {{"priority", kClasses[p]}};
+    page.gauge("weir_class_running", "Running requests of a priority class.", c.running, label);
+    page.gauge("weir_class_pages", "KV pages held by a priority class and by none above it.",
+               c.pages_held, label);
+    page.gauge("weir_class_reserved_pages", "KV pages kept for a class and those above it.",
+               c.pages_reserved, label);
+  }
   page.counter("weir_pages_evicted_total", "Cached pages given up.", d(s.evicted_pages));
   page.counter("weir_pages_copied_total", "Pages copied on write or for a partial hit.",
                d(s.copied_pages));

@@ -1,11 +1,9 @@
 #include "weir/server/wire_timings.h"
 
+#include "weir/spec/time.h"
+
 namespace weir::server {
 namespace {
-
-double ms(std::chrono::nanoseconds d) {
-  return std::chrono::duration<double, std::milli>(d).count();
-}
 
 std::string_view word(sched::Held held) {
   switch (held) {
@@ -31,9 +29,9 @@ std::string_view word(sched::Held held) {
 
 api::Timings to_wire(const engine::Timings& t) {
   api::Timings wire;
-  wire.queue_ms = ms(t.queue);
-  wire.prefill_ms = ms(t.prefill);
-  wire.decode_ms = ms(t.decode);
+  wire.queue_ms = milliseconds(t.queue);
+  wire.prefill_ms = milliseconds(t.prefill);
+  wire.decode_ms = milliseconds(t.decode);
   wire.prompt_tokens = t.prompt_tokens;
   wire.cached_tokens = t.cached_tokens;
   wire.completion_tokens = t.answer_tokens;

@@ -13,6 +13,9 @@ using Instant = std::chrono::nanoseconds;
 [[nodiscard]] constexpr double seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
+[[nodiscard]] constexpr double milliseconds(Duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
 [[nodiscard]] constexpr Duration from_seconds(double s) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
 }
