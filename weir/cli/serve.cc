@@ -289,6 +289,17 @@ void add_schedule_options(CLI::App& command, ServeOptions& options) {
                    "Read each prompt in one step, however long others then wait (to compare)");
 }
 
+/// /v1/completions gives 16 tokens to who names no number; a cap below would refuse what nobody
+/// asked.
+CLI::Validator at_least_the_default() {
+  return {[](const std::string& value) {
+            const CLI::Range positive(16, 1 << 30);
+            return value == "0" || positive(value).empty() ? std::string()
+                                                           : "it must be 0, or at least 16";
+          },
+          "0 or 16 and more"};
+}
+
 void add_cap_options(CLI::App& command, ServeOptions& options) {
   auto& caps = options.load.engine.caps;
   command
@@ -299,7 +310,7 @@ void add_cap_options(CLI::App& command, ServeOptions& options) {
   command
       .add_option("--max-output-tokens", caps.output_tokens,
                   "Tokens of one answer, at most; 0: what --context holds")
-      ->check(CLI::Range(0, 1 << 30))
+      ->check(at_least_the_default())
       ->capture_default_str();
   command
       .add_option(

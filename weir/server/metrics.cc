@@ -285,16 +285,18 @@ void Metrics::Impl::steps(Page& page, const engine::EngineStats& s) const {
              {{"state", "free"}});
   page.gauge("weir_pages", "KV pages by state.", s.pages_held, {{"state", "held"}});
   page.gauge("weir_pages", "KV pages by state.", s.pages_cached, {{"state", "cached"}});
-  constexpr const char* kClasses[] = {"background", "standard", "critical"};
-  for (std::size_t p = 0; p < s.by_class.size(); ++p) {
-    const engine::ClassStats& c = s.by_class[p];
-    const Labels label = {{"priority", kClasses[p]}};
-    page.gauge("weir_class_running", "Running requests of a priority class.", c.running, label);
-    page.gauge("weir_class_pages", "KV pages held by a priority class and by none above it.",
-               c.pages_held, label);
-    page.gauge("weir_class_reserved_pages", "KV pages kept for a class and those above it.",
-               c.pages_reserved, label);
-  }
+  const auto by_class = [&](const char* name, const char* help,
+                            std::uint32_t engine::ClassStats::* what) {
+    constexpr const char* kClasses[] = {"background", "standard", "critical"};
+    for (std::size_t p = 0; p < s.by_class.size(); ++p)
+      page.gauge(name, help, s.by_class[p].*what, {{"priority", kClasses[p]}});
+  };
+  by_class("weir_class_running", "Running requests of a priority class.",
+           &engine::ClassStats::running);
+  by_class("weir_class_pages", "KV pages held by a priority class and by none above it.",
+           &engine::ClassStats::pages_held);
+  by_class("weir_class_reserved_pages", "KV pages kept for a priority class and those above it.",
+           &engine::ClassStats::pages_reserved);
   page.counter("weir_pages_evicted_total", "Cached pages given up.", d(s.evicted_pages));
   page.counter("weir_pages_copied_total", "Pages copied on write or for a partial hit.",
                d(s.copied_pages));
