@@ -177,6 +177,11 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
   auto loaded = std::make_unique<Loaded>();
   loaded->id = id_of(model);
   WEIR_TRY(loaded->opened, model::open_model(path));
+  if (options.conversation && loaded->opened.chat_template == nullptr) {
+    return fail(Code::kUnsupported,
+                "this model has no chat template, so it cannot hold a conversation; with --raw it "
+                "continues a text");
+  }
   WEIR_TRY(const Fit fit, fit_memory(loaded->opened, options, kv_type));
   if (!options.quiet && !options.brief) {
     if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {

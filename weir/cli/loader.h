@@ -29,9 +29,10 @@ struct LoadOptions {
   std::string memory;  ///< "2GiB"; empty: half of what the machine has free.
   /// What else the schedule is to be; its bounds follow from the above.
   engine::EngineOptions engine;  ///< The reserve's shares are under 100 % together.
-  std::string kv_type = "f16";  ///< f16 or f32.
-  bool quiet = false;           ///< No progress, no plan.
-  bool brief = false;           ///< No plan: only work that takes time is shown.
+  std::string kv_type = "f16";   ///< f16 or f32.
+  bool conversation = false;     ///< Refuse what has no chat template, before it is packed.
+  bool quiet = false;            ///< No progress, no plan.
+  bool brief = false;            ///< No plan: only work that takes time is shown.
 };
 
 /// Refuses an empty value.

@@ -42,14 +42,10 @@ Result<int> run(RunOptions options) {
   if (!options.prompt && !at_terminal) {
     WEIR_TRY(options.prompt, read_prompt_from_input());
   }
+  options.load.conversation = !options.raw;
   options.load.brief = !(options.verbose && at_terminal);
   WEIR_TRY(const auto loaded, load_engine(options.model, options.load));
   const std::int32_t vocabulary = loaded->engine->facts().vocabulary;
-  if (!options.raw && loaded->opened.chat_template == nullptr) {
-    return fail(Code::kUnsupported,
-                "this model has no chat template, so it cannot hold a conversation; with --raw it "
-                "continues a text");
-  }
   ChatSettings settings;
   settings.sampling = loaded->opened.default_sampling;
   settings.system = options.system;
