@@ -67,12 +67,19 @@ Result<std::string> home_directory() {
   return fail(Code::kNotFound, "no home directory: set HOME");
 }
 
-Result<std::string> cache_directory() {
-  if (auto xdg = environment("XDG_CACHE_HOME"); xdg && xdg->starts_with('/'))
-    return *std::move(xdg);
+namespace {
+
+Result<std::string> xdg_directory(const char* variable, const char* below_home) {
+  if (auto xdg = environment(variable); xdg && xdg->starts_with('/')) return *std::move(xdg);
   WEIR_TRY(const std::string home, home_directory());
-  return home + "/.cache";
+  return home + below_home;
 }
+
+}  // namespace
+
+Result<std::string> cache_directory() { return xdg_directory("XDG_CACHE_HOME", "/.cache"); }
+Result<std::string> data_directory() { return xdg_directory("XDG_DATA_HOME", "/.local/share"); }
+Result<std::string> config_directory() { return xdg_directory("XDG_CONFIG_HOME", "/.config"); }
 
 bool is_regular_file(const std::string& path) {
   std::error_code ignored;

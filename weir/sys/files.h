@@ -25,6 +25,9 @@ namespace weir::sys {
 /// $XDG_CACHE_HOME when it is absolute (the XDG specification says to ignore others), else
 /// ~/.cache.
 [[nodiscard]] Result<std::string> cache_directory();
+/// The same of $XDG_DATA_HOME and ~/.local/share, of $XDG_CONFIG_HOME and ~/.config.
+[[nodiscard]] Result<std::string> data_directory();
+[[nodiscard]] Result<std::string> config_directory();
 
 [[nodiscard]] bool is_regular_file(const std::string& path);  ///< Follows links.
 [[nodiscard]] bool is_directory(const std::string& path);     ///< Follows links.

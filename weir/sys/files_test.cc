@@ -108,7 +108,7 @@ TEST_F(Files, ALockFileLeftBehindHoldsNobodyUp) {
   EXPECT_TRUE(FileLock::acquire(at("lock"), [] { return false; }).has_value());
 }
 
-TEST_F(Files, TheCacheDirectoryFollowsXdgAndIgnoresARelativeOne) {
+TEST_F(Files, FoldersFollowXdgAndIgnoreARelativeOne) {
   ::setenv("HOME", "/home/someone", 1);
   ::setenv("XDG_CACHE_HOME", "/elsewhere", 1);
   EXPECT_EQ(cache_directory().value_or(""), "/elsewhere");
@@ -116,6 +116,12 @@ TEST_F(Files, TheCacheDirectoryFollowsXdgAndIgnoresARelativeOne) {
   EXPECT_EQ(cache_directory().value_or(""), "/home/someone/.cache");
   ::unsetenv("XDG_CACHE_HOME");
   EXPECT_EQ(cache_directory().value_or(""), "/home/someone/.cache");
+  ::setenv("XDG_DATA_HOME", "/data", 1);
+  EXPECT_EQ(data_directory().value_or(""), "/data");
+  ::unsetenv("XDG_DATA_HOME");
+  EXPECT_EQ(data_directory().value_or(""), "/home/someone/.local/share");
+  ::unsetenv("XDG_CONFIG_HOME");
+  EXPECT_EQ(config_directory().value_or(""), "/home/someone/.config");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "weir/sys/machine.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,12 @@ double cpu_seconds() {
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) / 1e9;
 }
 
+std::uint64_t thread_preemptions() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
+  return static_cast<std::uint64_t>(usage.ru_nivcsw);
+}
+
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
   std::string line;
@@ -105,6 +112,25 @@ std::string cpu_name() {
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "unknown";
+}
+
+std::uint64_t cache_bytes(int level) {
+  for (int index = 0; index < 16; ++index) {
+    const std::string folder =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    const auto found = first_line((folder + "level").c_str());
+    if (!found) break;
+    const auto type = first_line((folder + "type").c_str());
+    const auto size = first_line((folder + "size").c_str());
+    if (*found != std::to_string(level) || !type || *type == "Instruction" || !size) continue;
+    std::istringstream in(*size);
+    std::uint64_t bytes = 0;
+    char unit = ' ';
+    if (!(in >> bytes) || bytes > (std::uint64_t{1} << 40)) return 0;
+    in >> unit;
+    return unit == 'K' ? bytes << 10 : unit == 'M' ? bytes << 20 : bytes;
+  }
+  return 0;
 }
 
 }  // namespace weir::sys
