@@ -40,6 +40,7 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   bool dashed = false;  ///< A limit or a reference, not a result.
+  bool dots = false;    ///< Each point is one measurement and shows as such.
 };
 
 struct Mark {

@@ -77,6 +77,16 @@ TEST(WriteSvg, DrawsWhatCanBeDrawnAndNothingElse) {
   EXPECT_THAT(svg, HasSubstr("L"));
 }
 
+TEST(WriteSvg, MeasurementsShowAsDotsOnTheirLine) {
+  Chart chart{.title = "", .x = {"x", true}, .y = {"y", true}, .series = {}, .marks = {}};
+  chart.series.push_back({.name = "k", .points = {{1, 10}, {-1, 10}, {100, 1000}}, .dots = true});
+  const std::string svg = write_svg(chart);
+  std::size_t dots = 0;
+  for (std::size_t at = 0; (at = svg.find("<circle", at)) != svg.npos; ++at) ++dots;
+  EXPECT_EQ(dots, 2U) << "what an axis cannot show is left out";
+  EXPECT_THAT(svg, HasSubstr("<title>k: 1,000 at 100</title>"));
+}
+
 TEST(WriteSvg, NothingToDrawIsStillAPicture) {
   for (bool log : {false, true}) {
     const std::string svg = write_svg({.title = "",

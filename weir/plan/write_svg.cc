@@ -209,6 +209,7 @@ std::string write_svg(const Chart& chart) {
   for (const Series& series : chart.series) {
     const char* const stroke = series.dashed ? "#666666" : kColours[colour++ % kColours.size()];
     std::string path;
+    std::string dots;
     double last_x = 0;
     double last_y = 0;
     bool alone = true;
@@ -216,6 +217,13 @@ std::string write_svg(const Chart& chart) {
       if (!x.shows(px) || !y.shows(py)) continue;
       alone = path.empty();
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(px), y.at(py));
+      if (series.dots) {
+        dots += fmt::format(
+            "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\" fill=\"{}\"><title>{}: {} at "
+            "{}</title></circle>\n",
+            x.at(px), y.at(py), stroke, escaped_markup(series.name), show_number(py),
+            show_number(px));
+      }
       last_x = x.at(px);
       last_y = y.at(py);
     }
@@ -225,6 +233,7 @@ std::string write_svg(const Chart& chart) {
         "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\" "
         "stroke-linejoin=\"round\"{}/>\n",
         path, stroke, alone ? 6 : 2.2, series.dashed ? " stroke-dasharray=\"6 4\"" : "");
+    out += dots;
     labels.push_back({last_x, last_y, series.name, stroke});
   }
   return out + marks(chart, x, y) + end_labels(std::move(labels)) + "</svg>\n";
