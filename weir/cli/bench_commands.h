@@ -13,5 +13,7 @@ void add_bench_search(CLI::App& bench, int& exit_code);
 void add_bench_compare(CLI::App& bench, int& exit_code);
 void add_bench_echo(CLI::App& bench, int& exit_code);
 void add_bench_ceiling(CLI::App& bench, int& exit_code);
+void add_bench_roofline(CLI::App& bench, int& exit_code);
+void add_bench_kernels(CLI::App& bench, int& exit_code);
 
 }  // namespace weir::cli

@@ -25,19 +25,11 @@ struct PlanOptions {
 
 constexpr std::size_t kMostYaml = 1 << 20;
 
-/// The folder of an XDG kind: its variable when absolute, else below the home directory.
-std::string xdg_folder(const char* variable, const char* below_home) {
-  const auto set = sys::environment(variable);
-  if (set && set->starts_with('/')) return *set;
-  const auto home = sys::home_directory();
-  return home ? *home + "/" + below_home : std::string();
-}
-
 /// The built-in registry, then this machine as measured, then the user's own, then --registry.
 Result<plan::Registry> registry_for(const PlanOptions& options) {
   WEIR_TRY(plan::Registry registry, plan::Registry::built_in());
-  const std::string measured = xdg_folder("XDG_DATA_HOME", ".local/share") + "/weir/roofline.yaml";
-  const std::string own = xdg_folder("XDG_CONFIG_HOME", ".config") + "/weir/registry.yaml";
+  const std::string measured = sys::data_directory().value_or("") + "/weir/roofline.yaml";
+  const std::string own = sys::config_directory().value_or("") + "/weir/registry.yaml";
   for (const std::string& path : {measured, own, options.registry}) {
     if (path.empty() || (path != options.registry && !sys::is_regular_file(path))) continue;
     WEIR_TRY(const std::string text, sys::read_file(path, kMostYaml));
