@@ -1,9 +1,10 @@
 // Kernels against this machine's own limits, measured in the same process and minute: matrix
 // products of SmolLM2-135M's shapes against the read bandwidth (one row) and the byte-product peak
-// (many rows), attention of one sequence, and the pool's barrier. Best of several rounds; a ratio,
-// not a number, is what compares between machines and days.
+// (many rows), attention against the read bandwidth, and the pool's barrier. Best of several
+// rounds; a ratio, not a number, is what compares between machines and days.
 //
-//     weir_kernels_bench [threads [type]]     (default 2, and a handful of types)
+//     weir_kernels_bench [threads [type]]     (default 2, and a handful of types; "attention"
+//     alone)
 
 #include <fmt/format.h>
 #include <immintrin.h>
@@ -43,21 +44,37 @@ double best_of(int rounds, F&& f) {
   return best;
 }
 
-/// GB/s of summing `bytes`, each worker a contiguous share.
-double read_bandwidth(ThreadPool& pool, std::uint64_t bytes) {
-  const AlignedBuffer<std::uint64_t> memory(bytes / 8);
-  std::vector<std::uint64_t> sums(pool.workers() * 16);
-  const double seconds = best_of(5, [&] {
-    pool.run([&](const ThreadPool::Team& team) {
-      const Share mine = team.share(memory.size(), 512);
-      std::uint64_t sum[8] = {};
-      for (std::size_t i = mine.begin; i + 8 <= mine.end; i += 8) {
-        for (std::size_t k = 0; k < 8; ++k) sum[k] += memory[i + k];
-      }
-      for (const std::uint64_t s : sum) sums[team.index() * 16] += s;
+/// Sums memory, each worker a contiguous share.
+class ReadTest {
+ public:
+  ReadTest(ThreadPool& pool, std::uint64_t bytes) : pool_(pool), memory_(bytes / 8) {
+    // Written first: what never was is one page of zeros, read from the cache.
+    std::ranges::fill(memory_.span(), 1);
+  }
+  /// GB/s of one pass.
+  double once() {
+    const double seconds = best_of(1, [&] {
+      pool_.run([&](const ThreadPool::Team& team) {
+        const Share mine = team.share(memory_.size(), 512);
+        std::uint64_t sum[8] = {};
+        for (std::size_t i = mine.begin; i + 8 <= mine.end; i += 8) {
+          for (std::size_t k = 0; k < 8; ++k) sum[k] += memory_[i + k];
+        }
+        for (std::uint64_t& s : sum) asm volatile("" : "+r"(s));
+      });
     });
-  });
-  return static_cast<double>(bytes) / seconds / 1e9 + static_cast<double>(sums[0]) * 0.0;
+    return static_cast<double>(memory_.bytes()) / seconds / 1e9;
+  }
+
+ private:
+  ThreadPool& pool_;
+  AlignedBuffer<std::uint64_t> memory_;
+};
+double read_bandwidth(ThreadPool& pool, std::uint64_t bytes) {
+  ReadTest test(pool, bytes);
+  double best = 0.0;
+  for (int i = 0; i < 5; ++i) best = std::max(best, test.once());
+  return best;
 }
 
 /// Gop/s of maddubs + paddw, 12 chains: two operations for each of 32 products.
@@ -154,31 +171,68 @@ void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth) 
   }
 }
 
-void bench_attention(ThreadPool& pool, std::uint32_t context, std::uint32_t rows) {
+/// Attention of SmolLM2-135M's shape over `sequences` contexts on shuffled pages, the last `rows`
+/// positions of each: all 30 layers, as in a step. The rate counts every byte of keys and values
+/// once.
+void bench_attention(ThreadPool& pool, DType type, std::uint32_t sequences, std::uint32_t context,
+                     std::uint32_t rows, ReadTest& read) {
   constexpr std::uint32_t kLayerCount = 30;
-  const KvShape shape = {.layers = kLayerCount, .kv_heads = 3, .head_dim = 64, .type = DType::kF16};
+  const KvShape shape = {.layers = kLayerCount, .kv_heads = 3, .head_dim = 64, .type = type};
   const std::uint32_t pages = (context + kPageTokens - 1) / kPageTokens;
-  const KvArena arena(shape, pages);
-  std::vector<float> kv(192, 0.25F);
-  for (std::uint32_t l = 0; l < kLayerCount; ++l) {
-    for (std::uint32_t p = 0; p < context; ++p)
-      arena.write(l, PageId{p / kPageTokens}, p % kPageTokens, kv.data(), kv.data());
-  }
+  const KvArena arena(shape, sequences * pages);
+  std::vector<float> kv(192 + 64);
+  for (std::size_t i = 0; i < kv.size(); ++i) kv[i] = static_cast<float>(uniform(2, i) - 0.5);
   std::vector<PageId> table;
-  for (std::uint32_t i = 0; i < pages; ++i) table.push_back(PageId{i});
-  std::vector<float> q(rows * 576UL, 0.01F);
+  for (std::uint32_t i = 0; i < sequences * pages; ++i) table.push_back(PageId{i});
+  for (std::size_t i = table.size(); i > 1; --i) {
+    const auto j = static_cast<std::size_t>(uniform(3, i) * static_cast<double>(i));
+    std::swap(table[i - 1], table[j]);
+  }
+  for (std::uint32_t l = 0; l < kLayerCount; ++l) {
+    for (std::uint32_t p = 0; p < sequences * pages * kPageTokens; ++p)
+      arena.write(l, table[p / kPageTokens], p % kPageTokens, &kv[p % 61], &kv[p % 53]);
+  }
+  std::vector<float> q(std::size_t{sequences} * rows * 576);
+  for (std::size_t i = 0; i < q.size(); ++i) q[i] = static_cast<float>(uniform(4, i) - 0.5);
   std::vector<float> out(q.size());
-  const AttentionRows sequence = {q.data(), out.data(), 576, 576, rows, context - rows, table};
-  const double seconds = best_of(9, [&] {
-    pool.run([&](const ThreadPool::Team& team) {
-      for (std::uint32_t l = 0; l < kLayerCount; ++l) {
-        attend(team, arena, {.layer = l, .heads = 9, .scale = 0.125F}, std::span(&sequence, 1));
-        team.barrier();
-      }
-    });
-  });
-  fmt::print("attention {} rows at {} positions, 30 layers: {:.3f} ms\n", rows, context,
-             seconds * 1e3);
+  std::vector<AttentionRows> batch;
+  for (std::uint32_t s = 0; s < sequences; ++s) {
+    const std::size_t at = std::size_t{s} * rows * 576;
+    batch.push_back({&q[at], &out[at], 576, 576, rows, context - rows,
+                     std::span(table).subspan(std::size_t{s} * pages, pages)});
+  }
+  double seconds = 1e9;
+  double bandwidth = 0.0;
+  for (int round = 0; round < 9; ++round) {
+    bandwidth = std::max(bandwidth, read.once());
+    seconds = std::min(seconds, best_of(1, [&] {
+                         pool.run([&](const ThreadPool::Team& team) {
+                           for (std::uint32_t l = 0; l < kLayerCount; ++l) {
+                             attend(team, arena, {.layer = l, .heads = 9, .scale = 0.125F}, batch);
+                             team.barrier();
+                           }
+                         });
+                       }));
+  }
+  const double gb = static_cast<double>(arena.bytes()) / seconds / 1e9;
+  const double seen = rows * (context - (rows - 1) / 2.0);
+  fmt::print(
+      "attention {:4} {:2} x {:3} rows at {:4} positions  {:8.3f} ms  {:6.1f} GB/s ({:3.0f} % of "
+      "read)  "
+      "{:6.1f} GFLOP/s\n",
+      info(type).name, sequences, rows, context, seconds * 1e3, gb, 100 * gb / bandwidth,
+      4.0 * 64 * 9 * kLayerCount * sequences * seen / seconds / 1e9);
+}
+
+void bench_attentions(ThreadPool& pool) {
+  // Memory as large as 32 contexts, and so as far from the caches.
+  ReadTest read(pool, 384'000'000);
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    bench_attention(pool, type, 32, 512, 1, read);
+    bench_attention(pool, type, 1, 512, 1, read);
+    bench_attention(pool, type, 1, 2048, 1, read);
+    bench_attention(pool, type, 1, 512, 128, read);
+  }
 }
 
 void run(std::size_t threads, std::string_view only) {
@@ -194,8 +248,7 @@ void run(std::size_t threads, std::string_view only) {
     if (!only.empty() && only != info(type).name) continue;
     bench_products(pool, type, info(type).block_elements == 1 ? 8 : 30, bandwidth);
   }
-  for (const std::uint32_t context : {512, 2048}) bench_attention(pool, context, 1);
-  bench_attention(pool, 512, 128);
+  if (only.empty() || only == "attention") bench_attentions(pool);
   const double barriers = best_of(5, [&] {
     pool.run([](const ThreadPool::Team& team) {
       for (int i = 0; i < 10000; ++i) team.barrier();

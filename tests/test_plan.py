@@ -272,7 +272,7 @@ def test_fit_agrees_with_what_serving_allocates(tmp_path):
                 pass
         said = re.search(r"^weights +([\d.]+) MiB", log.read_text(), re.M)
         assert values["weights"]["value"] == pytest.approx(float(said[1]) * 2**20, rel=0.02)
-        page = re.search(r"pages of ([\d.]+) KiB, (\d+) tokens each", log.read_text())
+        page = re.search(r"bf16, \d+ pages of ([\d.]+) KiB, (\d+) tokens each", log.read_text())
         assert values["kv_per_token"]["value"] == pytest.approx(float(page[1]) * 1024 / int(page[2]), rel=0.02)
     finally:
         server.send_signal(signal.SIGTERM)

@@ -157,6 +157,14 @@ def test_raw_continues_a_text():
     assert done.returncode == 0 and "Paris" in done.stdout
 
 
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16", "int8"])
+def test_keys_and_values_can_be_kept_in_any_type(kind):
+    ask = [MODEL, "--kv-type", kind, "--raw", "--prompt", "The capital of France is", *GREEDY, "--max-tokens", "12"]
+    done = run(*ask)
+    assert done.returncode == 0 and "Paris" in done.stdout, done.stderr
+    assert run(*ask, "--threads", "1", "--prefill-chunk", "5").stdout == done.stdout
+
+
 def test_max_tokens_is_told_in_the_finish_reason():
     answer = json.loads(run(MODEL, "--prompt", "Count to one hundred.", *GREEDY, "--max-tokens", "3", "--json").stdout)
     assert answer["finish_reason"] == "length" and answer["usage"]["completion_tokens"] == 3
@@ -168,6 +176,7 @@ def test_max_tokens_is_told_in_the_finish_reason():
     ([], "", 2, "standard input is empty"),
     (["--context", "64", "--prompt", "word " * 200], "", 2, "context of 64"),
     (["--no-such-flag"], "", 2, "no-such-flag"),
+    (["--kv-type", "q4", "--prompt", "x"], "", 2, "--kv-type must be f32, f16, bf16 or int8, but it is 'q4'"),
 ])
 def test_what_is_wrong_is_one_clear_line(args, stdin, code, message):
     done = run(MODEL, *args, stdin=stdin)

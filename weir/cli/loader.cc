@@ -12,6 +12,7 @@
 #include "weir/cli/progress_bar.h"
 #include "weir/hub/resolve.h"
 #include "weir/model/budget.h"
+#include "weir/spec/kv_type.h"
 #include "weir/sys/files.h"
 #include "weir/sys/machine.h"
 
@@ -32,10 +33,9 @@ Result<std::size_t> worker_count(const LoadOptions& options) {
 }
 
 Result<DType> kv_type_of(const LoadOptions& options) {
-  if (options.kv_type == "f16") return DType::kF16;
-  if (options.kv_type == "f32") return DType::kF32;
+  if (const auto type = kv_type_named(options.kv_type)) return *type;
   return fail(Code::kInvalidArgument,
-              fmt::format("--kv-type must be f16 or f32, but it is '{}'", options.kv_type),
+              fmt::format("--kv-type must be {}, but it is '{}'", kKvTypeNames, options.kv_type),
               "kv-type");
 }
 
@@ -160,7 +160,9 @@ void add_load_options(CLI::App& command, LoadOptions& options) {
                   "What weights and caches may take, as in 2GiB (default: half of what is free,\n"
                   "or more where one conversation needs it)")
       ->check(not_empty());
-  command.add_option("--kv-type", options.kv_type, "How keys and values are kept: f16 or f32")
+  command
+      .add_option("--kv-type", options.kv_type,
+                  fmt::format("How keys and values are kept: {}", kKvTypeNames))
       ->capture_default_str();
   command
       .add_option("--prefill-chunk", options.engine.schedule.max_chunk,

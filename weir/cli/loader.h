@@ -29,7 +29,7 @@ struct LoadOptions {
   std::string memory;  ///< "2GiB"; empty: half of what the machine has free.
   /// What else the schedule is to be; its bounds follow from the above.
   engine::EngineOptions engine;  ///< The reserve's shares are under 100 % together.
-  std::string kv_type = "f16";   ///< f16 or f32.
+  std::string kv_type = "bf16";  ///< One of kKvTypeNames (spec/kv_type.h).
   bool conversation = false;     ///< Refuse what has no chat template, before it is packed.
   bool quiet = false;            ///< No progress, no plan.
   bool brief = false;            ///< No plan: only work that takes time is shown.

@@ -13,6 +13,20 @@ std::uint32_t first_seen(const AttentionShape& shape, std::uint32_t position) {
   return shape.window == 0 || position < shape.window ? 0 : position - shape.window + 1;
 }
 
+/// A tile before its queries are looked at: enough to count and to share.
+struct TileSpan {
+  std::uint32_t vector = 0;  ///< The first.
+  std::uint32_t vectors = 0;
+  std::uint32_t begin = 0, end = 0;  ///< Positions some vector sees.
+
+  [[nodiscard]] std::uint32_t first_group() const { return begin / kGroupPositions; }
+  [[nodiscard]] std::uint32_t groups() const {
+    return ceil_div(end, kGroupPositions) - first_group();
+  }
+  /// Never 0, so that a total is never 0.
+  [[nodiscard]] std::uint64_t cost() const { return std::uint64_t{end - begin} * vectors; }
+};
+
 /// One sequence's query vectors of one KV head, in order of (row, head): `heads` a row.
 struct Queries {
   const KvArena& arena;
@@ -23,17 +37,26 @@ struct Queries {
 
   [[nodiscard]] std::uint32_t count() const { return rows.rows * heads; }
 
-  [[nodiscard]] AttentionTile tile(std::uint32_t vector, std::uint32_t vectors) const {
-    AttentionTile t{
-        .arena = &arena, .shape = &shape, .rows = &rows, .kv_head = kv_head, .vectors = vectors};
-    for (std::uint32_t i = 0; i < vectors; ++i) {
-      const std::uint32_t row = (vector + i) / heads;
-      t.query[i] = rows.q + row * rows.q_stride + head_offset(vector + i);
+  /// The `vectors` query vectors from `vector` on; rows are in order of position.
+  [[nodiscard]] TileSpan span(std::uint32_t vector, std::uint32_t vectors) const {
+    const std::uint32_t position = rows.first_position + vector / heads;
+    const std::uint32_t last = rows.first_position + (vector + vectors - 1) / heads;
+    return {vector, vectors, first_seen(shape, position), last + 1};
+  }
+  [[nodiscard]] AttentionTile tile(const TileSpan& span) const {
+    AttentionTile t{.arena = &arena,
+                    .shape = &shape,
+                    .rows = &rows,
+                    .kv_head = kv_head,
+                    .vectors = span.vectors,
+                    .begin = span.begin,
+                    .end = span.end};
+    for (std::uint32_t i = 0; i < span.vectors; ++i) {
+      const std::uint32_t row = (span.vector + i) / heads;
+      t.query[i] = rows.q + row * rows.q_stride + head_offset(span.vector + i);
       t.last[i] = rows.first_position + row;
       t.first[i] = first_seen(shape, t.last[i]);
     }
-    t.begin = t.first[0];  // Rows are in order of position.
-    t.end = t.last[vectors - 1] + 1;
     return t;
   }
   [[nodiscard]] float* out(std::uint32_t vector) const {
@@ -47,12 +70,10 @@ struct Queries {
 };
 
 std::uint64_t partial_floats(const KvArena& arena) {
-  return kPartialHeader + KvArena::value_stride(arena.shape());
+  return kPartialHeader + arena.layout().value_stride;
 }
-
-std::uint32_t first_group(const AttentionTile& t) { return t.begin / kGroupPositions; }
-std::uint32_t groups(const AttentionTile& t) {
-  return ceil_div(t.end, kGroupPositions) - first_group(t);
+std::uint64_t query_words(const KvArena& arena) {
+  return kQueryHeader + arena.layout().value_stride;
 }
 
 /// Folds one vector's partials of consecutive groups, `step` floats apart.
@@ -74,44 +95,94 @@ class Fold {
   float* out_;
 };
 
-/// Everything attend() was given, as a list of tiles in one order.
+/// Everything attend() was given, as a list of tiles in one order, shared among the workers by what
+/// each costs. Who computes a tile or a group does not show in its bits.
 class Work {
  public:
   Work(const KvArena& arena, const AttentionShape& shape, std::span<const AttentionRows> sequences)
       : arena_(arena),
         shape_(shape),
         sequences_(sequences),
-        heads_(shape.heads / arena.shape().kv_heads) {}
+        heads_(shape.heads / arena.shape().kv_heads) {
+    each_tile([&](const Place&, const TileSpan& t) {
+      ++tiles_;
+      pairs_ += t.groups();
+      partials_ += std::uint64_t{t.groups()} * t.vectors;
+      cost_ += t.cost();
+    });
+  }
 
-  /// visit(queries, first vector, tile) for each.
-  template <class F>
-  void each_tile(const F& visit) const {
-    for (const AttentionRows& rows : sequences_) {
-      for (std::uint32_t head = 0; head < arena_.shape().kv_heads; ++head) {
-        const Queries q = {arena_, shape_, rows, head, heads_};
-        for (std::uint32_t v = 0; v < q.count(); v += kTileVectors) {
-          visit(q, v, q.tile(v, std::min(kTileVectors, q.count() - v)));
-        }
-      }
+  void share(const ThreadPool::Team& team) const {
+    // Few tiles leave workers idle or unequal: a long sequence with few KV heads is cut by groups.
+    const bool few = team.workers() > 1 && tiles_ < 4 * team.workers();
+    const std::uint64_t needed =
+        partials_ * partial_floats(arena_) + team.workers() * kTileVectors * query_words(arena_);
+    if (few && needed * sizeof(float) <= team.scratch().size()) {
+      by_groups(team);
+    } else {
+      by_tiles(team);
     }
   }
 
+ private:
+  /// One tile in the list.
+  struct Place {
+    std::size_t sequence = 0;
+    std::uint32_t kv_head = 0;
+    std::uint32_t vector = 0;
+  };
+  [[nodiscard]] Queries queries(const Place& at) const {
+    return {arena_, shape_, sequences_[at.sequence], at.kv_head, heads_};
+  }
+  [[nodiscard]] TileSpan span(const Place& at) const {
+    const Queries q = queries(at);
+    return q.span(at.vector, std::min(kTileVectors, q.count() - at.vector));
+  }
+  [[nodiscard]] Place next(Place at) const {
+    at.vector += kTileVectors;
+    if (at.vector < queries(at).count()) return at;
+    at.vector = 0;
+    if (++at.kv_head < arena_.shape().kv_heads) return at;
+    return {at.sequence + 1, 0, 0};
+  }
+  /// visit(place, span) for each.
+  template <class F>
+  void each_tile(const F& visit) const {
+    for (Place at; at.sequence < sequences_.size(); at = next(at)) visit(at, span(at));
+  }
+
+  /// The group after `group` of a tile, then the first of the next; nothing where these are the
+  /// records that the tile itself has read.
+  [[nodiscard]] AttentionAhead ahead(const Place& at, const AttentionTile& t,
+                                     std::uint32_t group) const {
+    if ((group + 1) * kGroupPositions < t.end) return records_of(t, group + 1);
+    const Place after = next(at);
+    if (after.sequence == sequences_.size() || after.vector != 0) return {};
+    const TileSpan s = span(after);
+    return records_of(queries(after).tile(s), s.first_group());
+  }
+
   /// Whole tiles to workers, balanced by the positions they see.
-  void by_tiles(const ThreadPool::Team& team, float* scratch) const {
-    std::uint64_t total = 0;
-    each_tile([&](const Queries&, std::uint32_t, const AttentionTile& t) { total += cost(t); });
+  void by_tiles(const ThreadPool::Team& team) const {
+    std::byte* const mine = team.scratch().data() + team.index() * ThreadPool::Team::kScratchBytes;
+    auto* const partials = reinterpret_cast<float*>(mine);
+    auto* const words =
+        reinterpret_cast<std::uint32_t*>(partials + kTileVectors * partial_floats(arena_));
     std::uint64_t before = 0;
-    each_tile([&](const Queries& q, std::uint32_t vector, AttentionTile t) {
-      const std::uint64_t middle = before + cost(t) / 2;
-      before += cost(t);
-      if (middle * team.workers() / total != team.index()) return;
+    each_tile([&](const Place& at, const TileSpan& span) {
+      const std::uint64_t middle = before + span.cost() / 2;
+      before += span.cost();
+      if (middle * team.workers() / cost_ != team.index()) return;
+      const Queries q = queries(at);
+      AttentionTile t = q.tile(span);
+      prepare_queries(t, words);
       std::uint32_t i = 0;
-      for (; i < t.vectors; ++i) t.partial[i] = scratch + i * partial_floats(arena_);
-      Fold folds[kTileVectors] = {fold(q, vector, 0, t), fold(q, vector, 1, t),
-                                  fold(q, vector, 2, t), fold(q, vector, 3, t),
-                                  fold(q, vector, 4, t), fold(q, vector, 5, t)};
-      for (std::uint32_t g = 0; g < groups(t); ++g) {
-        attend_group(t, first_group(t) + g);
+      for (; i < t.vectors; ++i) t.partial[i] = partials + i * partial_floats(arena_);
+      Fold folds[kTileVectors] = {fold(q, span, 0), fold(q, span, 1), fold(q, span, 2),
+                                  fold(q, span, 3), fold(q, span, 4), fold(q, span, 5)};
+      for (std::uint32_t g = 0; g < span.groups(); ++g) {
+        const std::uint32_t group = span.first_group() + g;
+        attend_group(t, group, ahead(at, t, group));
         for (i = 0; i < t.vectors; ++i) folds[i].add(t.partial[i]);
       }
       for (i = 0; i < t.vectors; ++i) folds[i].finish();
@@ -119,49 +190,59 @@ class Work {
   }
 
   /// (tile, group) pairs to workers, all partials in the team's scratch; then vectors to workers.
-  void by_groups(const ThreadPool::Team& team, float* scratch, std::uint64_t pairs) const {
+  void by_groups(const ThreadPool::Team& team) const {
     const std::uint64_t step = partial_floats(arena_);
-    Share mine = team.share(pairs);
+    auto* const scratch = reinterpret_cast<float*>(team.scratch().data());
+    auto* const words = reinterpret_cast<std::uint32_t*>(scratch + partials_ * step) +
+                        team.index() * kTileVectors * query_words(arena_);
+    const Share mine = team.share(pairs_);
     std::uint64_t pair = 0;
-    std::uint64_t base =
-        0;  // In partials: tile after tile, group after group, vector after vector.
-    each_tile([&](const Queries&, std::uint32_t, AttentionTile t) {
-      for (std::uint32_t g = 0; g < groups(t); ++g, ++pair, base += t.vectors) {
-        if (pair < mine.begin || pair >= mine.end) continue;
-        for (std::uint32_t i = 0; i < t.vectors; ++i) t.partial[i] = scratch + (base + i) * step;
-        attend_group(t, first_group(t) + g);
+    // In partials: tile after tile, group after group, vector after vector.
+    std::uint64_t base = 0;
+    each_tile([&](const Place& at, const TileSpan& span) {
+      const std::uint64_t from = std::clamp<std::uint64_t>(mine.begin, pair, pair + span.groups());
+      const std::uint64_t to = std::clamp<std::uint64_t>(mine.end, pair, pair + span.groups());
+      if (from < to) {
+        const Queries q = queries(at);
+        AttentionTile t = q.tile(span);
+        prepare_queries(t, words);
+        for (std::uint64_t g = from - pair; g < to - pair; ++g) {
+          for (std::uint32_t i = 0; i < t.vectors; ++i)
+            t.partial[i] = scratch + (base + g * t.vectors + i) * step;
+          const std::uint32_t group = span.first_group() + static_cast<std::uint32_t>(g);
+          attend_group(t, group, ahead(at, t, group));
+        }
       }
+      pair += span.groups();
+      base += std::uint64_t{span.groups()} * span.vectors;
     });
     team.barrier();
     std::uint64_t turn = 0;
     base = 0;
-    each_tile([&](const Queries& q, std::uint32_t vector, const AttentionTile& t) {
-      for (std::uint32_t i = 0; i < t.vectors; ++i) {
+    each_tile([&](const Place& at, const TileSpan& span) {
+      for (std::uint32_t i = 0; i < span.vectors; ++i) {
         if (turn++ % team.workers() != team.index()) continue;
-        Fold f = fold(q, vector, i, t);
-        for (std::uint32_t g = 0; g < groups(t); ++g) {
-          f.add(scratch + (base + std::uint64_t{g} * t.vectors + i) * step);
-        }
+        Fold f = fold(queries(at), span, i);
+        for (std::uint32_t g = 0; g < span.groups(); ++g)
+          f.add(scratch + (base + std::uint64_t{g} * span.vectors + i) * step);
         f.finish();
       }
-      base += std::uint64_t{groups(t)} * t.vectors;
+      base += std::uint64_t{span.groups()} * span.vectors;
     });
   }
 
- private:
-  [[nodiscard]] Fold fold(const Queries& q, std::uint32_t vector, std::uint32_t i,
-                          const AttentionTile& t) const {
-    return {arena_.shape().head_dim, i < t.vectors ? q.out(vector + i) : nullptr};
-  }
-  /// Never 0, so that a total is never 0.
-  static std::uint64_t cost(const AttentionTile& t) {
-    return std::uint64_t{t.end - t.begin} * t.vectors;
+  [[nodiscard]] Fold fold(const Queries& q, const TileSpan& span, std::uint32_t i) const {
+    return {arena_.shape().head_dim, i < span.vectors ? q.out(span.vector + i) : nullptr};
   }
 
   const KvArena& arena_;
   const AttentionShape& shape_;
   std::span<const AttentionRows> sequences_;
   std::uint32_t heads_;
+  std::uint64_t tiles_ = 0;
+  std::uint64_t pairs_ = 0;     ///< (tile, group)
+  std::uint64_t partials_ = 0;  ///< (tile, group, vector)
+  std::uint64_t cost_ = 0;
 };
 
 }  // namespace
@@ -169,27 +250,10 @@ class Work {
 void attend(const ThreadPool::Team& team, const KvArena& arena, const AttentionShape& shape,
             std::span<const AttentionRows> sequences) {
   WEIR_CHECK(shape.heads % arena.shape().kv_heads == 0, "query heads divide among KV heads");
-  WEIR_CHECK(
-      kTileVectors * partial_floats(arena) * sizeof(float) <= ThreadPool::Team::kScratchBytes,
-      "head_dim was bounded when the model was validated");
-  const Work work(arena, shape, sequences);
-  std::uint64_t tiles = 0;
-  std::uint64_t pairs = 0;
-  std::uint64_t partials = 0;
-  work.each_tile([&](const Queries&, std::uint32_t, const AttentionTile& t) {
-    ++tiles;
-    pairs += groups(t);
-    partials += std::uint64_t{groups(t)} * t.vectors;
-  });
-  auto* scratch = reinterpret_cast<float*>(team.scratch().data());
-  // Few tiles leave workers idle or unequal: a long sequence with few KV heads is cut by groups.
-  // The bits are the same either way.
-  const bool few = team.workers() > 1 && tiles < 4 * team.workers();
-  if (few && partials * partial_floats(arena) * sizeof(float) <= team.scratch().size()) {
-    work.by_groups(team, scratch, pairs);
-  } else {
-    work.by_tiles(team, scratch + team.index() * (ThreadPool::Team::kScratchBytes / sizeof(float)));
-  }
+  WEIR_CHECK(kTileVectors * (partial_floats(arena) + query_words(arena)) * sizeof(float) <=
+                 ThreadPool::Team::kScratchBytes,
+             "head_dim was bounded when the model was validated");
+  Work(arena, shape, sequences).share(team);
 }
 
 }  // namespace weir::compute

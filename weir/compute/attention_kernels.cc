@@ -11,157 +11,320 @@
 #include <hwy/foreach_target.h>
 
 #include "weir/compute/attention_work.h"
+#include "weir/compute/kv_dots-inl.h"
 #include "weir/compute/math-inl.h"
-#include "weir/compute/outer-inl.h"
+#include "weir/compute/row_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
+WEIR_BEFORE_KV_DOTS
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
+/// The largest code of a byte query or weight: its high byte is a signed one, as is its low one.
+inline constexpr float kLargestCode = 127 * 256;
+
 /// One group of positions for M query vectors: scores, softmax with the group's own maximum, sum of
 /// values. Positions that the tile covers but a vector does not see have weight exactly zero.
-template <DType kType, int M>
+template <class Dots, int M>
 class GroupPass {
  public:
-  GroupPass(const AttentionTile& tile, std::uint32_t group) : t_(tile) {
+  GroupPass(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead)
+      : t_(tile), layout_(tile.arena->layout()), ahead_(ahead) {
     const std::uint32_t first = group * kGroupPositions;
-    begin_ = std::max(tile.begin, first);
-    end_ = std::min(tile.end, first + kGroupPositions);
     base_ = first;
-    page_begin_ = (begin_ - base_) / kPageTokens;
-    page_end_ = ceil_div(end_ - base_, kPageTokens);
-    for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
-      const PageId page = tile.rows->pages[base_ / kPageTokens + p];
-      keys_[p] = reinterpret_cast<const Stored<kType>*>(
-          tile.arena->record(tile.shape->layer, page, tile.kv_head));
-    }
+    begin_ = std::max(tile.begin, first) - first;
+    end_ = std::min(tile.end, first + kGroupPositions) - first;
+    page_begin_ = begin_ / kPageTokens;
+    page_end_ = ceil_div(end_, kPageTokens);
+    const AttentionAhead records = records_of(tile, group);
+    std::copy_n(records.record, records.pages, record_ + page_begin_);
   }
 
   void run() {
-    // With few query vectors, several pages (and several vectors of V) at once hide fma's latency.
-    constexpr int kPages = M == 1 ? 4 : M <= 3 ? 2 : 1;
     std::uint32_t p = page_begin_;
-    for (; p + kPages <= page_end_; p += kPages) score<kPages>(p);
+    for (; p + kWide <= page_end_; p += kWide) score<kWide>(p);
     for (; p < page_end_; ++p) score<1>(p);
     for (int m = 0; m < M; ++m) softmax(m);
-    const std::uint64_t width = KvArena::value_stride(t_.arena->shape());
+    const std::uint64_t width = layout_.value_stride;
     std::uint64_t d = 0;
-    for (; d + kPages * kLanes <= width; d += kPages * kLanes) sum_values<kPages>(d);
+    for (; d + kWide * kLanes <= width; d += kWide * kLanes) sum_values<kWide>(d);
     for (; d < width; d += kLanes) sum_values<1>(d);
   }
 
  private:
+  static constexpr int kWide = kColumns<Dots, M>;
+
+  /// Scoring, the softmax and the sum of values take about as long each, so each fetches a third of
+  /// what is ahead. `part` of `parts` of that third, in `columns` steps; with nothing ahead, one
+  /// line of this page.
+  [[nodiscard]] Fetch fetch(std::uint32_t page, std::uint32_t third, std::uint64_t part,
+                            std::uint64_t parts, std::uint64_t columns) const {
+    const std::uint32_t at = page - page_begin_;
+    if (at >= ahead_.pages) return {record_[page], 0};
+    const std::uint64_t bytes = ceil_div(third_bytes(), parts);
+    return {ahead_.record[at] + third * third_bytes() + part * bytes, ceil_div(bytes, columns)};
+  }
+  [[nodiscard]] std::uint64_t third_bytes() const {
+    return ceil_div<std::uint64_t>(layout_.record_bytes, 3);
+  }
+
   template <int P>
   WEIR_INLINE void score(std::uint32_t page) {
-    F32x16 sum[M][P];
-    const Stored<kType>* w[P];
-    const float* x[M];
+    typename Dots::Sum sum[M][P];
+    const std::byte* w[P];
+    const std::uint32_t* x[M];
     WEIR_UNROLL for (int m = 0; m < M; ++m) {
-      x[m] = t_.query[m];
-      WEIR_UNROLL for (int p = 0; p < P; ++p) sum[m][p] = set(0.0F);
+      x[m] = t_.factors[m] + kQueryHeader;
+      WEIR_UNROLL for (int p = 0; p < P; ++p) sum[m][p] = Dots::zero();
     }
-    WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] = keys_[page + static_cast<std::uint32_t>(p)];
-    accumulate<kType>(w, kPageTokens, t_.arena->shape().head_dim, x, sum);
-    const F32x16 scale = set(t_.shape->scale);
-    const float cap = t_.shape->soft_cap;
+    WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] =
+        record_[page + static_cast<std::uint32_t>(p)] + layout_.keys_at;
+    // A page ahead for each of these, one after another.
+    for (std::uint32_t turn = 0; turn < P; ++turn) {
+      const std::uint64_t steps = layout_.key_steps * (turn + 1) / P - layout_.key_steps * turn / P;
+      if (steps == 0) continue;  // Fewer rows of K than pages.
+      accumulate<Dots>(w, Dots::kColumnBytes, steps, x, fetch(page + turn, 0, 0, 1, P * steps),
+                       sum);
+      WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] += steps * Dots::kColumnBytes;
+      WEIR_UNROLL for (int m = 0; m < M; ++m) x[m] += steps * Dots::kFactorWords;
+    }
     WEIR_UNROLL for (int m = 0; m < M; ++m) {
       WEIR_UNROLL for (int p = 0; p < P; ++p) {
-        F32x16 s = mul(sum[m][p], scale);
-        if (cap != 0.0F) s = mul(set(cap), tanh(mul(s, set(1.0F / cap))));
-        store(s, weight_[m] + (page + static_cast<std::uint32_t>(p)) * kPageTokens);
+        F32x16 dot;
+        if constexpr (Dots::kIntegers) {
+          const auto offset = static_cast<std::int32_t>(t_.factors[m][1]);
+          dot = to_f32(sub(Dots::total(sum[m][p]), set(offset)));
+        } else {
+          dot = sum[m][p];
+        }
+        store(dot, weight_[m] + (page + static_cast<std::uint32_t>(p)) * kPageTokens);
       }
     }
   }
 
+  /// Turns dot products into scores.
+  void scale(int m) {
+    float factor = t_.shape->scale;
+    if constexpr (Dots::kIntegers) factor *= std::bit_cast<float>(t_.factors[m][0]);
+    const float cap = t_.shape->soft_cap;
+    for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
+      float* w = weight_[m] + p * kPageTokens;
+      F32x16 s = load(w);
+      if constexpr (Dots::kIntegers) s = mul(s, scales(p, 0));
+      s = mul(s, set(factor));
+      if (cap != 0.0F) s = mul(set(cap), tanh(mul(s, set(1.0F / cap))));
+      store(s, w);
+    }
+  }
+  /// Of the keys (0) or the values (1) of a page.
+  [[nodiscard]] WEIR_INLINE F32x16 scales(std::uint32_t page, std::uint32_t which) const {
+    return load_bf16(reinterpret_cast<const std::uint16_t*>(record_[page]) + which * kPageTokens);
+  }
+
+  /// Turns dot products into weights and these into factors; m and l of the partial.
   void softmax(int m) {
+    scale(m);
     const float lowest = -std::numeric_limits<float>::infinity();
     float* w = weight_[m];
     // Clamped into the tile: a vector that sees nothing of this group ends with sum 0 and is left
     // out.
-    const std::uint32_t begin = std::clamp(t_.first[m], begin_, end_);
-    const std::uint32_t end = std::clamp(t_.last[m] + 1, begin_, end_);
-    for (std::uint32_t i = page_begin_ * kPageTokens; i < begin - base_; ++i) w[i] = lowest;
-    for (std::uint32_t i = end - base_; i < page_end_ * kPageTokens; ++i) w[i] = lowest;
+    const std::uint32_t begin = std::clamp(t_.first[m], base_ + begin_, base_ + end_) - base_;
+    const std::uint32_t end = std::clamp(t_.last[m] + 1, base_ + begin_, base_ + end_) - base_;
+    set_outside(w, begin, end, lowest);
     F32x16 most = set(lowest);
     for (std::uint32_t p = page_begin_; p < page_end_; ++p)
       most = max(load(w + p * kPageTokens), most);
-    const float largest = max_lanes(most);
+    const float largest = largest_lane(most);
     float* out = t_.partial[m];
     out[0] = largest;
     if (begin >= end) {
-      for (std::uint32_t i = page_begin_ * kPageTokens; i < page_end_ * kPageTokens; ++i)
-        w[i] = 0.0F;
       out[1] = 0.0F;
+      step_[m] = 0.0F;
+      offset_[m] = 0;
+      std::fill_n(factors_[m], kGroupPositions, 0U);
       return;
     }
     F32x16 sums = set(0.0F);
     for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
       const F32x16 e = exp(sub(load(w + p * kPageTokens), set(largest)));
-      store(e, w + p * kPageTokens);
+      const std::uint64_t lines = ceil_div(third_bytes(), M * kAlignment);
+      Fetch next = fetch(p, 1, static_cast<std::uint64_t>(m), M, lines);
+      for (std::uint64_t i = 0; i < lines; ++i) next.next();
       sums = add(sums, e);
+      if constexpr (Dots::kIntegers) {
+        store(mul(e, scales(p, 1)), w + p * kPageTokens);
+      } else {
+        Dots::pack_weights(e, factors_of(m, p));
+      }
     }
     out[1] = sum_lanes(sums);
+    if constexpr (Dots::kIntegers) {
+      set_outside(w, begin, end, 0.0F);  // A scale that was never written may be NaN.
+      quantise_weights(m);
+    }
   }
-
+  void set_outside(float* w, std::uint32_t begin, std::uint32_t end, float value) const {
+    std::fill(w + page_begin_ * kPageTokens, w + begin, value);
+    std::fill(w + end, w + page_end_ * kPageTokens, value);
+  }
+  /// The group's weights, times the scales of the values, as integers of one step.
+  void quantise_weights(int m) {
+    const float* w = weight_[m];
+    F32x16 most = set(0.0F);
+    for (std::uint32_t p = page_begin_; p < page_end_; ++p)
+      most = max(load(w + p * kPageTokens), most);
+    const float largest = largest_lane(most);
+    // Too small for its inverse: as good as zero.
+    const float inverse = largest >= 0x1p-100F ? kLargestCode / largest : 0.0F;
+    step_[m] = largest / kLargestCode;
+    I32x16 total = set(0);
+    for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
+      const I32x16 codes = round_to_int(mul(load(w + p * kPageTokens), set(inverse)));
+      total = add(total, codes);
+      if constexpr (Dots::kIntegers) Dots::pack(codes, factors_of(m, p));
+    }
+    offset_[m] = 128 * sum_lanes(total);
+  }
   template <int P>
   WEIR_INLINE void sum_values(std::uint64_t d) {
-    F32x16 sum[M][P];
-    const KvShape& kv = t_.arena->shape();
-    const std::uint64_t stride = KvArena::value_stride(kv);
+    typename Dots::Sum sum[M][P];
     WEIR_UNROLL for (int m = 0; m < M; ++m) {
-      WEIR_UNROLL for (int p = 0; p < P; ++p) sum[m][p] = set(0.0F);
+      WEIR_UNROLL for (int p = 0; p < P; ++p) sum[m][p] = Dots::zero();
     }
     for (std::uint32_t page = page_begin_; page < page_end_; ++page) {
-      const std::uint32_t from = std::max(begin_ - base_, page * kPageTokens);
-      const std::uint32_t to = std::min(end_ - base_, (page + 1) * kPageTokens);
-      const Stored<kType>* v = keys_[page] + std::uint64_t{kv.head_dim} * kPageTokens +
-                               (from - page * kPageTokens) * stride + d;
-      const Stored<kType>* w[P];
-      const float* x[M];
-      WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] = v + p * kLanes;
-      WEIR_UNROLL for (int m = 0; m < M; ++m) x[m] = weight_[m] + from;
-      accumulate<kType>(w, stride, to - from, x, sum);
+      const std::uint32_t from = std::max(begin_, page * kPageTokens) / Dots::kTogether;
+      const std::uint32_t to = std::min(end_, (page + 1) * kPageTokens);
+      const std::uint64_t lane_bytes = d * (Dots::kColumnBytes / kLanes);
+      const std::uint64_t skipped =
+          lane_bytes + (from - page * kPageTokens / Dots::kTogether) * layout_.value_step_bytes;
+      const std::byte* w[P];
+      const std::uint32_t* x[M];
+      WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] =
+          record_[page] + layout_.values_at + skipped + p * Dots::kColumnBytes;
+      WEIR_UNROLL for (int m = 0; m < M; ++m) x[m] = factors_[m] + from * Dots::kFactorWords;
+      const std::uint32_t whole =
+          Dots::kMasksTail ? to / Dots::kTogether : ceil_div(to, Dots::kTogether);
+      accumulate<Dots>(w, layout_.value_step_bytes, whole - from, x,
+                       fetch(page, 2, d / (P * kLanes), layout_.value_stride / (P * kLanes),
+                             P * kPageTokens / Dots::kTogether),
+                       sum);
+      if constexpr (Dots::kMasksTail) {
+        if (to % Dots::kTogether != 0) {
+          WEIR_UNROLL for (int p = 0; p < P; ++p) w[p] += (whole - from) * layout_.value_step_bytes;
+          WEIR_UNROLL for (int m = 0; m < M; ++m) x[m] += (whole - from) * Dots::kFactorWords;
+          accumulate_first_elements<Dots>(w, x, sum);
+        }
+      }
     }
     WEIR_UNROLL for (int m = 0; m < M; ++m) {
       WEIR_UNROLL for (int p = 0; p < P; ++p) {
-        // + 0: a sum flushed to -0 must not depend on the zero weights after it.
-        store(add(sum[m][p], set(0.0F)),
+        store(value_of(sum[m][p], m),
               t_.partial[m] + kPartialHeader + d + static_cast<std::uint64_t>(p * kLanes));
       }
     }
   }
+  WEIR_INLINE F32x16 value_of(const typename Dots::Sum& sum, int m) const {
+    if constexpr (Dots::kIntegers) {
+      return mul(to_f32(sub(Dots::total(sum), set(offset_[m]))), set(step_[m]));
+    } else {
+      // + 0: a sum flushed to -0 must not depend on the zero weights after it.
+      return add(sum, set(0.0F));
+    }
+  }
+
+  std::uint32_t* factors_of(int m, std::uint32_t page) {
+    return factors_[m] + page * kPageTokens / Dots::kTogether * Dots::kFactorWords;
+  }
 
   const AttentionTile& t_;
-  std::uint32_t base_, begin_, end_;     ///< Absolute positions; base_ is the group's first.
+  const KvLayout& layout_;
+  const AttentionAhead& ahead_;
+  std::uint32_t base_;                   ///< The group's first position.
+  std::uint32_t begin_, end_;            ///< Positions the tile sees, within the group.
   std::uint32_t page_begin_, page_end_;  ///< Within the group.
-  const Stored<kType>* keys_[kGroupPages];
-  alignas(64) float weight_[M][kGroupPositions];  ///< Scores, then exp(score - largest).
+  const std::byte* record_[kGroupPages];
+  float step_[M];                                 ///< Of a weight's code.
+  std::int32_t offset_[M];                        ///< What the offset of the values' codes adds.
+  alignas(64) float weight_[M][kGroupPositions];  ///< Dot products, scores, exp(score - largest).
+  alignas(64) std::uint32_t factors_[M][kGroupPositions];  ///< Made of the latter.
 };
 
-template <DType kType>
-void run_group(const AttentionTile& tile, std::uint32_t group) {
-  switch (tile.vectors) {
-    case 1:
-      return GroupPass<kType, 1>(tile, group).run();
-    case 2:
-      return GroupPass<kType, 2>(tile, group).run();
-    case 3:
-      return GroupPass<kType, 3>(tile, group).run();
-    case 4:
-      return GroupPass<kType, 4>(tile, group).run();
-    case 5:
-      return GroupPass<kType, 5>(tile, group).run();
+/// The type's arithmetic on this target, as a value of its struct.
+template <class F>
+void with_dots(DType type, const F& f) {
+  switch (type) {
+    case DType::kF32:
+      return f(FloatDots<DType::kF32>());
+    case DType::kF16:
+      return f(FloatDots<DType::kF16>());
+    case DType::kBF16:
+#if HWY_TARGET == HWY_AVX3_DL
+      if (has_bf16_dots()) return f(PairDotsBf16());
+#endif
+      return f(PairDots());
     default:
-      return GroupPass<kType, 6>(tile, group).run();
+      return f(ByteDots());
   }
 }
 
-void AttendGroup(const AttentionTile& tile, std::uint32_t group) {
-  if (tile.arena->shape().type == DType::kF32) {
-    run_group<DType::kF32>(tile, group);
+void AttendGroup(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead) {
+  with_dots(tile.arena->shape().type, [&]<class Dots>(const Dots&) {
+    with_rows<kTileVectors>(tile.vectors,
+                            [&]<int M>() { GroupPass<Dots, M>(tile, group, ahead).run(); });
+  });
+}
+
+/// Sixteen of x [n], zeros beyond.
+F32x16 load_edge(const float* x, std::uint64_t n) {
+  if (n >= kLanes) return load(x);
+  alignas(64) float lanes[kLanes] = {};
+  std::copy(x, x + n, lanes);
+  return load(lanes);
+}
+
+template <class Dots>
+void prepare(const float* q, std::uint64_t head_dim, std::uint32_t* words) {
+  std::uint32_t* out = words + kQueryHeader;
+  constexpr std::uint64_t kWords = kLanes / Dots::kTogether * Dots::kFactorWords;
+  if constexpr (Dots::kIntegers) {
+    // The dot product of codes and factors stays within 31 bits: 2^24 / head_dim times 127.
+    const float most_code = std::min(kLargestCode, static_cast<float>(((1U << 24) - 1) / head_dim));
+    const F32x16 infinity = set(std::numeric_limits<float>::infinity());
+    F32x16 most = set(0.0F);
+    for (std::uint64_t d = 0; d < head_dim; d += kLanes) {
+      const F32x16 a = abs(load_edge(q + d, head_dim - d));
+      most = max(most, select_less(a, infinity, a, infinity));
+    }
+    const float largest = largest_lane(most);
+    const bool usable = largest >= 0x1p-100F && !std::isinf(largest);
+    const F32x16 inverse = set(usable ? most_code / largest : 0.0F);
+    const float step = std::isinf(largest) ? std::numeric_limits<float>::quiet_NaN()
+                       : usable            ? largest / most_code
+                                           : 0.0F;
+    std::int32_t sum = 0;
+    for (std::uint64_t d = 0; d < head_dim; d += kLanes, out += kWords) {
+      const F32x16 x = load_edge(q + d, head_dim - d);
+      const I32x16 codes = usable ? round_to_int(mul(x, inverse)) : set(0);
+      Dots::pack(codes, out);
+      sum += sum_lanes(codes);
+    }
+    words[0] = std::bit_cast<std::uint32_t>(step);
+    words[1] = static_cast<std::uint32_t>(128 * sum);
   } else {
-    run_group<DType::kF16>(tile, group);
+    for (std::uint64_t d = 0; d < head_dim; d += kLanes, out += kWords)
+      Dots::pack(load_edge(q + d, head_dim - d), out);
   }
+}
+
+void PrepareQueries(AttentionTile& tile, std::uint32_t* words) {
+  const KvShape& kv = tile.arena->shape();
+  const std::uint64_t stride = kQueryHeader + tile.arena->layout().value_stride;
+  with_dots(kv.type, [&]<class Dots>(const Dots&) {
+    for (std::uint32_t i = 0; i < tile.vectors; ++i, words += stride) {
+      prepare<Dots>(tile.query[i], kv.head_dim, words);
+      tile.factors[i] = words;
+    }
+  });
 }
 
 /// Merges the next group into the state: both are brought to the larger maximum.
@@ -183,13 +346,16 @@ void FoldPartial(const float* partial, std::uint64_t width, AttentionState& stat
   const F32x16 new_weight = set(lanes[1]);
   state.sum = std::fma(state.sum, lanes[0], sum * lanes[1]);
   state.largest = both;
-  alignas(64) float edge[kLanes];
-  for (std::uint64_t d = 0; d < width; d += kLanes) {
-    const std::uint64_t n = std::min<std::uint64_t>(kLanes, width - d);
-    std::copy(out + d, out + d + n, edge);
-    store(fma(load(edge), old_weight, mul(load(values + d), new_weight)), edge);
-    std::copy(edge, edge + n, out + d);
-  }
+  const auto merged = [&](const float* at, std::uint64_t d) {
+    return fma(load(at), old_weight, mul(load(values + d), new_weight));
+  };
+  std::uint64_t d = 0;
+  for (; d + kLanes <= width; d += kLanes) store(merged(out + d, d), out + d);
+  if (d == width) return;
+  alignas(64) float edge[kLanes] = {};
+  std::copy(out + d, out + width, edge);
+  store(merged(edge, d), edge);
+  std::copy(edge, edge + (width - d), out + d);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -199,9 +365,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace weir::compute {
 HWY_EXPORT(AttendGroup);
+HWY_EXPORT(PrepareQueries);
 HWY_EXPORT(FoldPartial);
-void attend_group(const AttentionTile& tile, std::uint32_t group) {
-  HWY_DYNAMIC_DISPATCH(AttendGroup)(tile, group);
+void prepare_queries(AttentionTile& tile, std::uint32_t* words) {
+  HWY_DYNAMIC_DISPATCH(PrepareQueries)(tile, words);
+}
+AttentionAhead records_of(const AttentionTile& tile, std::uint32_t group) {
+  const std::uint32_t first = group * kGroupPages;
+  const std::uint32_t begin = std::max(tile.begin / kPageTokens, first);
+  const std::uint32_t end = std::min(ceil_div(tile.end, kPageTokens), first + kGroupPages);
+  AttentionAhead ahead;
+  for (std::uint32_t p = begin; p < end; ++p) {
+    ahead.record[ahead.pages++] =
+        tile.arena->record(tile.shape->layer, tile.rows->pages[p], tile.kv_head);
+  }
+  return ahead;
+}
+void attend_group(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead) {
+  HWY_DYNAMIC_DISPATCH(AttendGroup)(tile, group, ahead);
 }
 void fold_partial(const float* partial, std::uint64_t width, AttentionState& state, float* out) {
   HWY_DYNAMIC_DISPATCH(FoldPartial)(partial, width, state, out);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,6 +14,27 @@
 
 namespace weir::compute {
 namespace {
+
+/// What a value is after it was stored alone in a vector of zeros and itself: as the arena rounds
+/// it. I8's scale is of a whole vector, so it needs that.
+double rounded(float x, DType type, float largest) {
+  switch (type) {
+    case DType::kF16:
+      return static_cast<double>(f16_to_f32(f32_to_f16(x)));
+    case DType::kBF16: {
+      const auto bits = std::bit_cast<std::uint32_t>(x);
+      return static_cast<double>(
+          std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000));
+    }
+    case DType::kI8: {
+      const float scale = std::bit_cast<float>(
+          (std::bit_cast<std::uint32_t>(largest / 127.0F) + 0xFFFF) & 0xFFFF0000);
+      return std::nearbyint(static_cast<double>(x * (1.0F / scale))) * static_cast<double>(scale);
+    }
+    default:
+      return static_cast<double>(x);
+  }
+}
 
 // The little language: a Story is one sequence whose keys, values and queries are known for every
 // position; it lies in an arena on shuffled pages and can be attended in chunks of any size.
@@ -36,6 +59,8 @@ class Story {
     for (float& x : k_) x = 2.0F * dice.symmetric();
     for (float& x : v_) x = 2.0F * dice.symmetric();
     for (float& x : q_) x = 2.0F * dice.symmetric();
+    k_kept_ = stored(k_);
+    v_kept_ = stored(v_);
     for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
     for (std::size_t i = pages_.size(); i > 1; --i) std::swap(pages_[i - 1], pages_[dice.below(i)]);
     // What another sequence left behind must not show.
@@ -43,7 +68,7 @@ class Story {
       for (const PageId page : pages_) {
         for (std::uint32_t head = 0; head < c.kv_heads; ++head) {
           std::memset(arena_.record(layer, page, head), 0xFF,
-                      record_bytes());  // NaN in both types.
+                      arena_.layout().record_bytes);  // NaN in every float type.
         }
       }
     }
@@ -97,8 +122,7 @@ class Story {
       for (std::uint32_t p = first; p <= position; ++p) {
         double s = 0.0;
         for (std::uint32_t d = 0; d < case_.head_dim; ++d) {
-          s += static_cast<double>(q_[position * row() + h * case_.head_dim + d]) *
-               stored(k_, p, h / group, d);
+          s += query(position, h, d) * k_kept_[place(p, h / group, d)];
         }
         s *= 0.125;
         if (case_.soft_cap != 0.0F)
@@ -112,7 +136,7 @@ class Story {
       for (std::uint32_t d = 0; d < case_.head_dim; ++d) {
         double o = 0.0;
         for (std::uint32_t p = first; p <= position; ++p)
-          o += score[p - first] * stored(v_, p, h / group, d);
+          o += score[p - first] * v_kept_[place(p, h / group, d)];
         out[h * case_.head_dim + d] = o / sum;
       }
     }
@@ -120,19 +144,32 @@ class Story {
   }
 
  private:
-  [[nodiscard]] std::size_t record_bytes() const {
-    return KvArena::bytes_per_page(arena_.shape()) / 2 / case_.kv_heads;
+  /// Every vector of one head and position as the arena keeps it.
+  [[nodiscard]] std::vector<double> stored(const std::vector<float>& x) const {
+    std::vector<double> kept(x.size());
+    for (std::size_t at = 0; at < x.size(); at += case_.head_dim) {
+      float largest = 0.0F;
+      for (std::size_t i = at; i < at + case_.head_dim; ++i)
+        largest = std::max(largest, std::fabs(x[i]));
+      for (std::size_t i = at; i < at + case_.head_dim; ++i)
+        kept[i] = rounded(x[i], case_.type, largest);
+    }
+    return kept;
   }
-  [[nodiscard]] double stored(const std::vector<float>& x, std::uint32_t p, std::uint32_t head,
-                              std::uint32_t d) const {
-    const float value = x[(std::size_t{p} * case_.kv_heads + head) * case_.head_dim + d];
-    return static_cast<double>(case_.type == DType::kF16 ? f16_to_f32(f32_to_f16(value)) : value);
+  [[nodiscard]] std::size_t place(std::uint32_t p, std::uint32_t head, std::uint32_t d) const {
+    return (std::size_t{p} * case_.kv_heads + head) * case_.head_dim + d;
+  }
+  /// What the type's kernel multiplies with keys: BF16 pairs take a BF16 query.
+  [[nodiscard]] double query(std::uint32_t p, std::uint32_t head, std::uint32_t d) const {
+    const float x = q_[p * row() + head * case_.head_dim + d];
+    return case_.type == DType::kBF16 ? rounded(x, DType::kBF16, 0.0F) : static_cast<double>(x);
   }
 
   Case case_;
   std::uint32_t positions_;
   KvArena arena_;
   std::vector<float> k_, v_, q_;
+  std::vector<double> k_kept_, v_kept_;
   std::vector<PageId> pages_;
 };
 
@@ -152,7 +189,26 @@ const Case kCases[] = {
     {.window = 200, .soft_cap = 5.0F},
     {.heads = 2, .kv_heads = 1, .window = 1},
     {.soft_cap = 50.0F, .type = DType::kF32},
+    {.type = DType::kBF16},
+    {.heads = 9, .kv_heads = 3, .head_dim = 64, .type = DType::kBF16},
+    {.heads = 8, .kv_heads = 1, .head_dim = 24, .window = 21, .type = DType::kBF16},
+    {.heads = 3, .kv_heads = 3, .head_dim = 7, .type = DType::kBF16},
+    {.heads = 5, .kv_heads = 1, .window = 200, .soft_cap = 5.0F, .type = DType::kBF16},
+    {.heads = 4, .kv_heads = 1, .head_dim = 256, .type = DType::kBF16},
+    {.type = DType::kI8},
+    {.heads = 9, .kv_heads = 3, .head_dim = 64, .type = DType::kI8},
+    {.heads = 8, .kv_heads = 1, .head_dim = 24, .window = 21, .type = DType::kI8},
+    {.heads = 3, .kv_heads = 3, .head_dim = 7, .type = DType::kI8},
+    {.heads = 5, .kv_heads = 1, .window = 200, .soft_cap = 5.0F, .type = DType::kI8},
+    {.heads = 4, .kv_heads = 1, .head_dim = 256, .type = DType::kI8},
 };
+
+/// F32 and F16 are as exact as sums of floats are. BF16 weights are rounded to 8 bits, each by a
+/// 512th at most, in a mean of values within +-2; in the sum of many it all but cancels. Weights of
+/// I8 are rounded to a 65024th of the largest, and queries to as much of theirs.
+double tolerance(DType type) {
+  return type == DType::kBF16 ? 4e-3 : type == DType::kI8 ? 4e-4 : 5e-6;
+}
 
 class AttentionOf : public testing::TestWithParam<Case> {};
 
@@ -164,7 +220,9 @@ TEST_P(AttentionOf, ARowIsTheSoftmaxOverWhatItSees) {
   for (std::uint32_t p = 0; p < kPositions; p += 7) {
     const std::vector<double> want = story.truth(p);
     for (std::size_t i = 0; i < want.size(); ++i) {
-      ASSERT_NEAR(static_cast<double>(out[p * story.row() + i]), want[i], 5e-6) << "position " << p;
+      ASSERT_NEAR(static_cast<double>(out[p * story.row() + i]), want[i],
+                  tolerance(GetParam().type))
+          << "position " << p;
     }
   }
 }
@@ -222,6 +280,52 @@ TEST(KvArena, BytesAreThoseOfItsRecordsAndPagesDoNotOverlap) {
   EXPECT_EQ(f16_to_f32(record[3 * 16 + 15]), 27.0F);
   EXPECT_EQ(f16_to_f32(record[24 * 16 + 15 * 32 + 23]), -1.0F);
   EXPECT_EQ(record[24 * 16 + 15 * 32 + 24], 0);
+}
+
+/// A page written by vectors of random values, with what is not
+/// finite, what is nearly nothing and what has no neighbours to make up a group.
+std::vector<std::byte> written(DType type, std::uint32_t head_dim) {
+  const KvArena arena({.layers = 1, .kv_heads = 2, .head_dim = head_dim, .type = type}, 1);
+  Dice dice(7);
+  std::vector<float> k(2UL * head_dim);
+  std::vector<float> v(k.size());
+  for (std::uint32_t slot = 0; slot < kPageTokens; ++slot) {
+    const float size = std::ldexp(1.0F, static_cast<int>(dice.below(40)) - 25);
+    for (float& x : k) x = size * dice.symmetric();
+    for (float& x : v) x = size * dice.symmetric();
+    if (slot == 3) k[1] = v[0] = std::numeric_limits<float>::infinity();
+    if (slot == 4) std::ranges::fill(v, 0.0F);
+    if (slot == 5) std::ranges::fill(k, 1e-38F);
+    arena.write(0, PageId{0}, slot, k.data(), v.data());
+  }
+  const std::byte* begin = arena.record(0, PageId{0}, 0);
+  return {begin, begin + 2 * arena.layout().record_bytes};
+}
+
+TEST(KvArena, EveryTargetStoresTheSameBytes) {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    for (const std::uint32_t head_dim : {7U, 24U, 64U, 65U}) {
+      SCOPED_TRACE(testing::Message() << info(type).name << " of " << head_dim);
+      const std::vector<std::byte> want = written(type, head_dim);
+      on_every_target([&] { EXPECT_EQ(written(type, head_dim), want); });
+    }
+  }
+}
+
+TEST(KvArena, NarrowTypesLieInGroupsThatMakeAWord) {
+  const KvShape pairs{.layers = 1, .kv_heads = 1, .head_dim = 7, .type = DType::kBF16};
+  const KvShape bytes{.layers = 1, .kv_heads = 1, .head_dim = 64, .type = DType::kI8};
+  // K 4 x 16 x 2 and V 8 x 16 x 2 halves; scales 2 x 16 halves, K 16 x 16 x 4 and V 4 x 64 x 4.
+  EXPECT_EQ(KvArena::bytes_per_page(pairs), (4U * 16 * 2 + 8 * 16 * 2) * 2);
+  EXPECT_EQ(KvArena::bytes_per_page(bytes), 64U + 16 * 16 * 4 + 4 * 64 * 4);
+  const KvArena arena(pairs, 1);
+  std::vector<float> k = {1, 2, 3, 4, 5, 6, 7};
+  std::vector<float> v = {-1, -2, -3, -4, -5, -6, -7};
+  arena.write(0, PageId{0}, 5, k.data(), v.data());
+  const auto* record = reinterpret_cast<const std::uint16_t*>(arena.record(0, PageId{0}, 0));
+  EXPECT_EQ(bf16_to_f32(record[1 * 32 + 5 * 2 + 1]), 4.0F);            // K, dimension 3.
+  EXPECT_EQ(record[3 * 32 + 5 * 2 + 1], 0);                            // Beyond dimension 6.
+  EXPECT_EQ(bf16_to_f32(record[4 * 32 + 2 * 32 + 3 * 2 + 1]), -4.0F);  // V, dimension 3.
 }
 
 }  // namespace

@@ -19,11 +19,15 @@ inline constexpr std::uint32_t kGroupPages = 8;
 inline constexpr std::uint32_t kGroupPositions = kGroupPages * kPageTokens;
 
 /// Query vectors (a row's head each) that share one pass over a KV head's pages: 12 sums of 8 lanes
-/// are what AVX2's registers hold.
+/// are what AVX2's registers hold, 24 of 16 lanes (four pages at once) AVX-512's.
 inline constexpr std::uint32_t kTileVectors = 6;
 
 /// A partial is m, l, padding to a cache line, then o.
 inline constexpr std::uint64_t kPartialHeader = 16;
+
+/// A query in the form its KV type is multiplied with is two words (of bytes: a step, and what the
+/// offset of the codes adds), padding to a cache line, then its factors.
+inline constexpr std::uint64_t kQueryHeader = 16;
 
 struct AttentionTile {
   const KvArena* arena = nullptr;
@@ -31,11 +35,19 @@ struct AttentionTile {
   const AttentionRows* rows = nullptr;
   std::uint32_t kv_head = 0;
   std::uint32_t vectors = 0;
-  std::uint32_t begin = 0, end = 0;        ///< Positions some vector sees.
-  const float* query[kTileVectors] = {};   ///< [head_dim]
-  std::uint32_t first[kTileVectors] = {};  ///< First and last position each sees.
+  std::uint32_t begin = 0, end = 0;                 ///< Positions some vector sees.
+  const float* query[kTileVectors] = {};            ///< [head_dim]
+  const std::uint32_t* factors[kTileVectors] = {};  ///< Made of it by prepare_queries().
+  std::uint32_t first[kTileVectors] = {};           ///< First and last position each sees.
   std::uint32_t last[kTileVectors] = {};
   float* partial[kTileVectors] = {};  ///< [kPartialHeader + value_stride]
+};
+
+/// What will be read next, a group's records: they are fetched while this group is computed, evenly
+/// over its time, since a core has far fewer reads under way than a page has lines.
+struct AttentionAhead {
+  const std::byte* record[kGroupPages] = {};
+  std::uint32_t pages = 0;  ///< 0: nothing.
 };
 
 struct AttentionState {
@@ -44,9 +56,15 @@ struct AttentionState {
   float sum = 0.0F;
 };
 
+/// Fills tile.factors, in `words` [vectors, kQueryHeader + value_stride].
+void prepare_queries(AttentionTile& tile, std::uint32_t* words);
+
+/// The records of the tile's `group`.
+[[nodiscard]] AttentionAhead records_of(const AttentionTile& tile, std::uint32_t group);
+
 /// Fills tile.partial for the positions of `group`. A vector that sees none of them gets l = 0.
-/// REQUIRES: the tile sees some of them.
-void attend_group(const AttentionTile& tile, std::uint32_t group);
+/// REQUIRES: the tile sees some of them; its queries are prepared.
+void attend_group(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead);
 
 /// Folds a partial with l != 0 into state and out [width].
 void fold_partial(const float* partial, std::uint64_t width, AttentionState& state, float* out);

@@ -1,34 +1,92 @@
 #include "weir/compute/kv_arena.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "weir/base/check.h"
-#include "weir/base/math.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "weir/compute/kv_arena.cc"
 #include <hwy/foreach_target.h>
 
-#include "weir/compute/lanes-inl.h"
+#include "weir/compute/round-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
-/// One head's k into column `slot` of K, its v into row `slot` of V.
-void WriteHalves(const float* k, const float* v, std::uint32_t head_dim, std::uint32_t slot,
-                 std::uint16_t* keys, std::uint16_t* values) {
+/// Sixteen of x [n], zeros beyond.
+F32x16 load_edge(const float* x, std::uint32_t n) {
   alignas(64) float lanes[kLanes] = {};
-  alignas(64) std::uint16_t halves[kLanes];
+  std::memcpy(lanes, x, std::min<std::uint32_t>(kLanes, n) * sizeof(float));
+  return load(lanes);
+}
+
+/// Rounds one head's k and v and scatters them into the record. Elements of a group of dimensions
+/// that lie beyond head_dim become zero, so that a product with them is.
+template <class T, class Round>
+void scatter(const KvLayout& layout, const float* k, const float* v, std::uint32_t head_dim,
+             std::uint32_t slot, std::byte* record, const Round& round) {
+  alignas(64) T narrow[kLanes];
+  const auto store_at = [](std::byte* at, T x) { std::memcpy(at, &x, sizeof x); };
   for (std::uint32_t d = 0; d < head_dim; d += kLanes) {
-    const std::uint32_t n = std::min<std::uint32_t>(kLanes, head_dim - d);
-    std::memcpy(lanes, k + d, n * sizeof(float));
-    store_f16(load(lanes), halves);
-    for (std::uint32_t i = 0; i < n; ++i) keys[(d + i) * kPageTokens + slot] = halves[i];
-    std::memcpy(lanes, v + d, n * sizeof(float));
-    store_f16(load(lanes), halves);
-    std::memcpy(values + d, halves, n * sizeof(std::uint16_t));
+    round(load_edge(k + d, head_dim - d), 0, narrow);
+    const auto n = std::min<std::uint32_t>(kLanes, head_dim - d);
+    // A group of dimensions is one word of the record.
+    for (std::uint32_t i = 0; i < round_up(n, layout.together); i += layout.together) {
+      std::memcpy(record + layout.keys_at + layout.key(d + i, slot), narrow + i,
+                  layout.together * sizeof(T));
+    }
+    round(load_edge(v + d, head_dim - d), 1, narrow);
+    std::byte* at = record + layout.values_at + layout.value(d, slot);
+    for (std::uint32_t i = 0; i < n; ++i) store_at(at + i * layout.together * sizeof(T), narrow[i]);
+  }
+}
+
+/// The scale of a position's bytes, bf16 rounded up so that no code exceeds 127 either way; 0 for
+/// what is too small to matter, NaN where an element is not finite.
+float byte_scale(const float* x, std::uint32_t head_dim) {
+  const F32x16 infinity = set(std::numeric_limits<float>::infinity());
+  F32x16 most = set(0.0F);
+  for (std::uint32_t d = 0; d < head_dim; d += kLanes) {
+    const F32x16 a = abs(load_edge(x + d, head_dim - d));
+    most = max(most, select_less(a, infinity, a, infinity));
+  }
+  const float largest = largest_lane(most);
+  if (std::isinf(largest)) return std::numeric_limits<float>::quiet_NaN();
+  if (!(largest >= 0x1p-100F)) return 0.0F;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(largest / 127.0F) + 0xFFFF) &
+                              0xFFFF0000);
+}
+
+void WriteHead(DType type, const KvLayout& layout, const float* k, const float* v,
+               std::uint32_t head_dim, std::uint32_t slot, std::byte* record) {
+  if (type == DType::kF32) {
+    scatter<float>(layout, k, v, head_dim, slot, record,
+                   [](const F32x16& x, int, float* out) { store(x, out); });
+  } else if (type == DType::kF16) {
+    scatter<std::uint16_t>(layout, k, v, head_dim, slot, record,
+                           [](const F32x16& x, int, std::uint16_t* out) { store_f16(x, out); });
+  } else if (type == DType::kBF16) {
+    scatter<std::uint16_t>(layout, k, v, head_dim, slot, record,
+                           [](const F32x16& x, int, std::uint16_t* out) {
+                             store_upper_halves(bits_of(round_to_bf16(x)), out);
+                           });
+  } else {
+    float inverse[2];
+    for (int i = 0; i < 2; ++i) {
+      const float scale = byte_scale(i == 0 ? k : v, head_dim);
+      inverse[i] = scale > 0.0F ? 1.0F / scale : 0.0F;
+      const auto bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(scale) >> 16);
+      std::memcpy(record + (static_cast<std::uint32_t>(i) * kPageTokens + slot) * sizeof bits,
+                  &bits, sizeof bits);
+    }
+    scatter<std::uint8_t>(
+        layout, k, v, head_dim, slot, record, [&](const F32x16& x, int which, std::uint8_t* out) {
+          store_low_bytes(add(round_to_int(mul(x, set(inverse[which]))), set(128)), out);
+        });
   }
 }
 
@@ -38,36 +96,15 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace weir::compute {
-namespace {
-HWY_EXPORT(WriteHalves);
-
-std::uint64_t element_bytes(const KvShape& shape) { return shape.type == DType::kF32 ? 4 : 2; }
-std::uint64_t record_bytes(const KvShape& shape) {
-  return (std::uint64_t{shape.head_dim} + KvArena::value_stride(shape)) * kPageTokens *
-         element_bytes(shape);
-}
-
-}  // namespace
-
-std::uint64_t KvArena::value_stride(const KvShape& shape) {
-  return round_up<std::uint64_t>(shape.head_dim, 16);
-}
+HWY_EXPORT(WriteHead);
 
 std::uint64_t KvArena::bytes_per_page(const KvShape& shape) {
-  return record_bytes(shape) * shape.kv_heads * shape.layers;
+  return KvLayout(shape).record_bytes * shape.kv_heads * shape.layers;
 }
 
 KvArena::KvArena(const KvShape& shape, std::uint32_t pages)
-    : shape_(shape),
-      pages_(pages),
-      record_bytes_(record_bytes(shape)),
-      storage_(bytes_per_page(shape) * pages) {
-  WEIR_CHECK(shape.type == DType::kF32 || shape.type == DType::kF16, "KV is F32 or F16");
-}
-
-std::byte* KvArena::record(std::uint32_t layer, PageId page, std::uint32_t head) const {
-  const std::uint64_t at = (std::uint64_t{layer} * pages_ + index(page)) * shape_.kv_heads + head;
-  return storage_.data() + at * record_bytes_;
+    : shape_(shape), layout_(shape), pages_(pages), storage_(bytes_per_page(shape) * pages) {
+  WEIR_CHECK(is_kv_type(shape.type), "KV is F32, F16, BF16 or I8");
 }
 
 void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
@@ -75,18 +112,9 @@ void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const 
   WEIR_CHECK(layer < shape_.layers && index(page) < pages_ && slot < kPageTokens,
              "a place in the arena");
   const std::uint32_t dim = shape_.head_dim;
-  const std::uint64_t stride = value_stride(shape_);
   for (std::uint32_t head = 0; head < shape_.kv_heads; ++head, k += dim, v += dim) {
-    std::byte* at = record(layer, page, head);
-    if (shape_.type == DType::kF16) {
-      auto* keys = reinterpret_cast<std::uint16_t*>(at);
-      HWY_DYNAMIC_DISPATCH(WriteHalves)
-      (k, v, dim, slot, keys, keys + std::uint64_t{dim} * kPageTokens + slot * stride);
-    } else {
-      auto* keys = reinterpret_cast<float*>(at);
-      for (std::uint32_t d = 0; d < dim; ++d) keys[d * kPageTokens + slot] = k[d];
-      std::memcpy(keys + std::uint64_t{dim} * kPageTokens + slot * stride, v, dim * sizeof(float));
-    }
+    HWY_DYNAMIC_DISPATCH(WriteHead)
+    (shape_.type, layout_, k, v, dim, slot, record(layer, page, head));
   }
 }
 
@@ -94,7 +122,8 @@ void KvArena::copy(PageId from, PageId to) const {
   WEIR_CHECK(index(from) < pages_ && index(to) < pages_, "pages of the arena");
   // The heads of a page are adjacent.
   for (std::uint32_t layer = 0; layer < shape_.layers; ++layer)
-    std::memcpy(record(layer, to, 0), record(layer, from, 0), record_bytes_ * shape_.kv_heads);
+    std::memcpy(record(layer, to, 0), record(layer, from, 0),
+                layout_.record_bytes * shape_.kv_heads);
 }
 
 }  // namespace weir::compute

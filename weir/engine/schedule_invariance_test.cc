@@ -13,11 +13,13 @@
 #include <bit>
 #include <cstdlib>
 #include <thread>
+#include <tuple>
 
 #include "weir/base/math.h"
 #include "weir/base/random.h"
 #include "weir/engine/engine.h"
 #include "weir/model/architectures.h"
+#include "weir/spec/kv_type.h"
 
 namespace weir::engine {
 namespace {
@@ -48,16 +50,22 @@ class Draw {
   std::uint64_t counter_ = 0;
 };
 
-/// An engine over the model in a file, with what the engine needs beside it.
+/// A model in a file, and how its keys and values are kept.
+struct Kept {
+  std::string path;
+  DType kv_type;
+};
+
+/// An engine over a model, with what the engine needs beside it.
 struct House {
-  House(const std::string& path, std::size_t threads, const EngineOptions& options)
-      : pool(threads) {
-    auto file = format::open_model_file(path);
+  House(const Kept& kept, std::size_t threads, const EngineOptions& options) : pool(threads) {
+    auto file = format::open_model_file(kept.path);
     EXPECT_TRUE(file) << file.error().message;
     auto shape = model::read_shape(**file);
     EXPECT_TRUE(shape) << shape.error().message;
     model::ModelOptions model_options;
     model_options.max_rows = 512;
+    model_options.kv_type = kept.kv_type;
     model_options.max_logit_rows = 16;
     model_options.context = std::min(shape->context, 512U);
     auto loaded = model::Model::load(**file, *shape, model_options, pool);
@@ -159,12 +167,12 @@ struct Seen {
   std::uint64_t preempted = 0, cached = 0, cancelled = 0, forked = 0, chunks = 0;
 };
 
-void one_round(const std::string& path, std::uint64_t seed, const std::vector<Request>& requests,
+void one_round(const Kept& kept, std::uint64_t seed, const std::vector<Request>& requests,
                const std::vector<Answer>& wanted, Seen& seen) {
   Draw draw(seed);
   const std::size_t threads = draw.between(1, 3);
   const EngineOptions options = random_schedule(draw, 14);
-  House house(path, threads, options);
+  House house(kept, threads, options);
   struct Asked {
     std::size_t which;
     std::size_t enough;
@@ -207,13 +215,13 @@ void one_round(const std::string& path, std::uint64_t seed, const std::vector<Re
   }
 }
 
-Seen check(const std::string& path, std::uint32_t vocabulary, std::uint32_t longest,
-           std::size_t count, std::uint64_t rounds) {
+Seen check(const Kept& kept, std::uint32_t vocabulary, std::uint32_t longest, std::size_t count,
+           std::uint64_t rounds) {
   const std::uint64_t begin = from_environment("WEIR_INVARIANCE_SEED", 20261129);
   std::vector<Request> requests;
   std::vector<Answer> wanted;
   {
-    House house(path, 1, alone());
+    House house(kept, 1, alone());
     for (std::size_t i = 0; i < count; ++i) {
       requests.push_back(random_request(begin + i, vocabulary, longest));
       auto stream = house.engine->submit(requests.back());
@@ -224,18 +232,21 @@ Seen check(const std::string& path, std::uint32_t vocabulary, std::uint32_t long
   }
   Seen seen;
   for (std::uint64_t round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
-    SCOPED_TRACE(::testing::Message()
-                 << path << ", WEIR_INVARIANCE_SEED=" << begin << ", round " << round);
-    one_round(path, begin * 1000 + round, requests, wanted, seen);
+    SCOPED_TRACE(::testing::Message() << kept.path << ", KV in " << kv_type_name(kept.kv_type)
+                                      << ", WEIR_INVARIANCE_SEED=" << begin << ", round " << round);
+    one_round(kept, begin * 1000 + round, requests, wanted, seen);
   }
   return seen;
 }
 
-class GoldenModel : public ::testing::TestWithParam<const char*> {};
+using Case = std::tuple<const char*, DType>;  // family, KV type
+
+class GoldenModel : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GoldenModel, AnswersTheSameBitsUnderEverySchedule) {
-  const std::string path = std::string("tests/data/golden/") + GetParam() + "/model.gguf";
-  const Seen seen = check(path, 64, 90, 16, from_environment("WEIR_INVARIANCE_ROUNDS", 8));
+  const auto& [family, kv_type] = GetParam();
+  const Kept kept = {std::string("tests/data/golden/") + family + "/model.gguf", kv_type};
+  const Seen seen = check(kept, 64, 90, 16, from_environment("WEIR_INVARIANCE_ROUNDS", 8));
   EXPECT_GT(seen.cached, 0U);
   EXPECT_GT(seen.cancelled, 0U);
   EXPECT_GT(seen.forked, 0U);
@@ -244,10 +255,22 @@ TEST_P(GoldenModel, AnswersTheSameBitsUnderEverySchedule) {
   RecordProperty("cached_tokens", static_cast<int>(seen.cached));
 }
 
+std::string name_of(const ::testing::TestParamInfo<Case>& test) {
+  return std::string(std::get<0>(test.param)) + "_" +
+         std::string(kv_type_name(std::get<1>(test.param)));
+}
 INSTANTIATE_TEST_SUITE_P(EveryFamily, GoldenModel,
-                         ::testing::Values("llama", "llama3", "smollm2", "mistral", "qwen2",
-                                           "qwen3", "gemma2", "gemma3", "phi3_short", "phi3_long"),
-                         [](const auto& test) { return std::string(test.param); });
+                         ::testing::Combine(::testing::Values("llama", "llama3", "smollm2",
+                                                              "mistral", "qwen2", "qwen3", "gemma2",
+                                                              "gemma3", "phi3_short", "phi3_long"),
+                                            ::testing::Values(model::ModelOptions().kv_type)),
+                         name_of);
+// With windows and caps, which leave pages half seen, and without.
+INSTANTIATE_TEST_SUITE_P(EveryKvType, GoldenModel,
+                         ::testing::Combine(::testing::Values("llama", "gemma2", "gemma3"),
+                                            ::testing::Values(DType::kF32, DType::kF16,
+                                                              DType::kBF16, DType::kI8)),
+                         name_of);
 
 TEST(SmolLM2, AnswersTheSameBitsUnderEverySchedule) {
   const char* path = std::getenv("WEIR_TEST_SMOLLM2");
@@ -258,7 +281,8 @@ TEST(SmolLM2, AnswersTheSameBitsUnderEverySchedule) {
     }
     GTEST_SKIP() << "WEIR_TEST_SMOLLM2 names no model";
   }
-  const Seen seen = check(path, 49152, 120, 8, from_environment("WEIR_INVARIANCE_ROUNDS", 3));
+  const Seen seen = check({path, model::ModelOptions().kv_type}, 49152, 120, 8,
+                          from_environment("WEIR_INVARIANCE_ROUNDS", 3));
   EXPECT_GT(seen.preempted, 0U);
   EXPECT_GT(seen.cached, 0U);
   EXPECT_GT(seen.cancelled, 0U);

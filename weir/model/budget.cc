@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "weir/spec/kv_type.h"
+
 namespace weir::model {
 namespace {
 
@@ -19,8 +21,8 @@ std::string describe(const BytePlan& plan) {
   line("activations", plan.activations, "scratch and logits of one step");
   line("tables", plan.tables, "RoPE");
   line("KV cache", plan.kv_per_page * plan.kv_pages,
-       fmt::format("{} pages of {:.1f} KiB, {} tokens each", plan.kv_pages,
-                   static_cast<double>(plan.kv_per_page) / 1024, kPageTokens));
+       fmt::format("{}, {} pages of {:.1f} KiB, {} tokens each", kv_type_name(plan.kv_type),
+                   plan.kv_pages, static_cast<double>(plan.kv_per_page) / 1024, kPageTokens));
   line("total", plan.total(), "");
   return out;
 }
@@ -38,17 +40,19 @@ Status check_budget(const BytePlan& plan, std::uint64_t available) {
       pages == 0
           ? "the model alone does not fit: take a smaller one or free memory"
           : fmt::format(
-                "{} tokens of KV cache would fit: lower the context or the number of sequences",
-                pages * kPageTokens);
-  return fail(Code::kExhausted,
-              fmt::format("not enough memory: weights {:.1f} + activations {:.1f} + tables {:.1f} "
-                          "+ KV cache {:.1f} "
-                          "({} pages of {:.1f} KiB) = {:.1f} MiB, but {:.1f} MiB are available; {}",
-                          mib(plan.weights), mib(plan.activations), mib(plan.tables),
-                          mib(plan.kv_per_page * plan.kv_pages), plan.kv_pages,
-                          static_cast<double>(plan.kv_per_page) / 1024, mib(plan.total()),
-                          mib(available), advice),
-              "memory");
+                "{} tokens of KV cache would fit: lower the context or the number of sequences{}",
+                pages * kPageTokens,
+                plan.kv_type == DType::kI8 ? "" : ", or keep it in a smaller type");
+  return fail(
+      Code::kExhausted,
+      fmt::format("not enough memory: weights {:.1f} + activations {:.1f} + tables {:.1f} "
+                  "+ KV cache {:.1f} "
+                  "({}, {} pages of {:.1f} KiB) = {:.1f} MiB, but {:.1f} MiB are available; {}",
+                  mib(plan.weights), mib(plan.activations), mib(plan.tables),
+                  mib(plan.kv_per_page * plan.kv_pages), kv_type_name(plan.kv_type), plan.kv_pages,
+                  static_cast<double>(plan.kv_per_page) / 1024, mib(plan.total()), mib(available),
+                  advice),
+      "memory");
 }
 
 }  // namespace weir::model

@@ -26,11 +26,9 @@ TEST(Budget, OneByteTooFewIsRefusedWithTheSum) {
   const auto refused = check_budget(plan_of(10), 126 * kMiB - 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kExhausted);
-  EXPECT_THAT(
-      refused.error().message,
-      HasSubstr(
-          "weights 100.0 + activations 20.0 + tables 1.0 + KV cache 5.0 (10 pages of 512.0 KiB) = "
-          "126.0 MiB, but 126.0 MiB are available"));
+  EXPECT_THAT(refused.error().message, HasSubstr("weights 100.0 + activations 20.0 + tables 1.0 + "
+                                                 "KV cache 5.0 (bf16, 10 pages of 512.0 KiB) = "
+                                                 "126.0 MiB, but 126.0 MiB are available"));
   EXPECT_THAT(refused.error().message, HasSubstr("144 tokens of KV cache would fit"));
 }
 
@@ -53,7 +51,7 @@ TEST(Budget, TheDescriptionAddsUp) {
             "weights           100.0 MiB  packed\n"
             "activations        20.0 MiB  scratch and logits of one step\n"
             "tables              1.0 MiB  RoPE\n"
-            "KV cache            5.0 MiB  10 pages of 512.0 KiB, 16 tokens each\n"
+            "KV cache            5.0 MiB  bf16, 10 pages of 512.0 KiB, 16 tokens each\n"
             "total             126.0 MiB\n");
 }
 

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "weir/base/random.h"
 #include "weir/model/testing/tiny_model.h"
+#include "weir/spec/kv_type.h"
 
 namespace weir::model {
 namespace {
@@ -32,19 +34,23 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-class Invariance : public ::testing::TestWithParam<std::string> {};
+using Case = std::tuple<std::string, DType>;  // family, KV type
+
+class Invariance : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Invariance, AnAnswerDependsNeitherOnChunksNorNeighboursNorPagesNorThreads) {
   constexpr std::uint32_t kMaxRows = 64;
   constexpr std::uint32_t kPages = 40;
+  const auto& [family, kv_type] = GetParam();
   ModelOptions options;
+  options.kv_type = kv_type;
   options.max_rows = options.max_logit_rows = kMaxRows;
   compute::ThreadPool alone(1);
-  const testing::TinyModel plain = testing::load_tiny(GetParam(), alone, options);
+  const testing::TinyModel plain = testing::load_tiny(family, alone, options);
   const std::uint32_t vocabulary = plain.model->shape().vocabulary;
 
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    SCOPED_TRACE(::testing::Message() << GetParam() << ", seed " << seed);
+    SCOPED_TRACE(::testing::Message() << family << ", seed " << seed);
     Draw draw(seed);
     std::vector<std::vector<TokenId>> texts;
     std::vector<std::vector<float>> wanted;
@@ -54,7 +60,7 @@ TEST_P(Invariance, AnAnswerDependsNeitherOnChunksNorNeighboursNorPagesNorThreads
     }
 
     compute::ThreadPool pool(1 + draw.below(3));
-    const testing::TinyModel mixed = testing::load_tiny(GetParam(), pool, options);
+    const testing::TinyModel mixed = testing::load_tiny(family, pool, options);
     const compute::KvArena arena(mixed.model->kv_shape(), kPages);
     std::vector<std::uint32_t> free(kPages);
     for (std::uint32_t i = 0; i < kPages; ++i) free[i] = i;
@@ -96,10 +102,12 @@ TEST_P(Invariance, AnAnswerDependsNeitherOnChunksNorNeighboursNorPagesNorThreads
 }
 
 TEST_P(Invariance, LogitsOfTheLastRowAloneAreTheSameAsAmongAll) {
+  const auto& [family, kv_type] = GetParam();
   ModelOptions options;
+  options.kv_type = kv_type;
   options.max_rows = options.max_logit_rows = 64;
   compute::ThreadPool pool(2);
-  const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool, options);
+  const testing::TinyModel tiny = testing::load_tiny(family, pool, options);
   const std::uint32_t vocabulary = tiny.model->shape().vocabulary;
   Draw draw(11);
   const std::vector<TokenId> tokens = random_tokens(draw, 37, vocabulary);
@@ -114,8 +122,14 @@ TEST_P(Invariance, LogitsOfTheLastRowAloneAreTheSameAsAmongAll) {
   EXPECT_TRUE(same_bits({last.begin(), last.end()}, {all.end() - 2 * vocabulary, all.end()}));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryFamily, Invariance, ::testing::ValuesIn(testing::families()),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(EveryFamily, Invariance,
+                         ::testing::Combine(::testing::ValuesIn(testing::families()),
+                                            ::testing::Values(DType::kF32, DType::kF16,
+                                                              DType::kBF16, DType::kI8)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" +
+                                  std::string(kv_type_name(std::get<1>(test.param)));
+                         });
 
 }  // namespace
 }  // namespace weir::model

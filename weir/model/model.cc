@@ -10,6 +10,7 @@
 #include "weir/model/forward.h"
 #include "weir/model/weights.h"
 #include "weir/model/workspace.h"
+#include "weir/spec/kv_type.h"
 
 namespace weir::model {
 namespace {
@@ -26,9 +27,11 @@ Result<ModelOptions> checked(const ModelShape& shape, ModelOptions options) {
     return fail(Code::kInvalidArgument, "max_rows and max_logit_rows must be at least 1",
                 "max_rows");
   }
-  if (options.kv_type != DType::kF32 && options.kv_type != DType::kF16) {
+  if (!is_kv_type(options.kv_type)) {
     return fail(Code::kInvalidArgument,
-                fmt::format("KV type {} is not F16 or F32", info(options.kv_type).name), "kv_type");
+                fmt::format("keys and values are kept in {}, not in {}", kKvTypeNames,
+                            info(options.kv_type).name),
+                "kv_type");
   }
   options.max_logit_rows = std::min(options.max_logit_rows, options.max_rows);
   return options;
@@ -88,6 +91,7 @@ Result<BytePlan> Model::plan(const format::ModelFile& file, const ModelShape& sh
   plan.tables = table_bytes(shape, o.context);
   plan.kv_per_page = compute::KvArena::bytes_per_page(kv_shape_of(shape, o.kv_type));
   plan.kv_pages = kv_pages;
+  plan.kv_type = o.kv_type;
   return plan;
 }
 

@@ -27,6 +27,7 @@ struct BytePlan {
   std::uint64_t tables = 0;       ///< RoPE.
   std::uint64_t kv_per_page = 0;  ///< kPageTokens positions, all layers, K and V.
   std::uint64_t kv_pages = 0;
+  DType kv_type = DType::kBF16;
   [[nodiscard]] std::uint64_t total() const {
     return weights + activations + tables + kv_per_page * kv_pages;
   }
@@ -36,7 +37,7 @@ struct ModelOptions {
   std::uint32_t max_rows = 512;  ///< Rows of one forward pass: the largest prefill chunk.
   std::uint32_t max_logit_rows = 32;
   std::uint32_t context = 0;  ///< Positions; 0 takes the model's own.
-  DType kv_type = DType::kF16;
+  DType kv_type = DType::kBF16;  ///< is_kv_type(); docs/performance.md compares them.
 };
 
 class Model {

@@ -20,7 +20,7 @@ class EveryFamily : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryFamily, ThePlanIsWhatLoadingAllocates) {
   compute::ThreadPool pool(1);
-  for (const DType kv_type : {DType::kF32, DType::kF16}) {
+  for (const DType kv_type : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     ModelOptions options;
     options.kv_type = kv_type;
     const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool, options);
@@ -49,11 +49,11 @@ TEST_P(EveryFamily, AStepAllocatesNothing) {
   EXPECT_EQ(after, before);
 }
 
-TEST_P(EveryFamily, ANaNInOneSequenceReachesNoOther) {
+void expect_a_nan_stays_where_it_is(const std::string& family, DType kv_type) {
   compute::ThreadPool pool(2);
   ModelOptions options;
-  options.kv_type = DType::kF32;
-  const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool, options);
+  options.kv_type = kv_type;
+  const testing::TinyModel tiny = testing::load_tiny(family, pool, options);
   const ModelShape& shape = tiny.model->shape();
   const compute::KvArena arena(tiny.model->kv_shape(), 2);
   const std::vector<TokenId> tokens = {3, 4, 5, 6};
@@ -80,6 +80,13 @@ TEST_P(EveryFamily, ANaNInOneSequenceReachesNoOther) {
     ASSERT_EQ(logits[shape.vocabulary + i], alone[i]);
 }
 
+TEST_P(EveryFamily, ANaNInOneSequenceReachesNoOther) {
+  for (const DType kv_type : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    SCOPED_TRACE(info(kv_type).name);
+    expect_a_nan_stays_where_it_is(GetParam(), kv_type);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Model, EveryFamily, ::testing::ValuesIn(testing::families()),
                          [](const auto& test) { return test.param; });
 
@@ -95,7 +102,8 @@ TEST(Model, OptionsOutOfRangeAreNamed) {
   EXPECT_THAT(refused([](ModelOptions& o) { o.context = 257; }),
               HasSubstr("context 257 is more than the 256 positions"));
   EXPECT_THAT(refused([](ModelOptions& o) { o.max_rows = 0; }), HasSubstr("max_rows"));
-  EXPECT_THAT(refused([](ModelOptions& o) { o.kv_type = DType::kQ8_0; }), HasSubstr("Q8_0"));
+  EXPECT_THAT(refused([](ModelOptions& o) { o.kv_type = DType::kQ8_0; }),
+              HasSubstr("f32, f16, bf16 or int8, not in Q8_0"));
 }
 
 TEST(Model, ProgressEndsAtTheTotal) {
