@@ -126,6 +126,14 @@ constexpr Layer kLayersK[] = {{1024, 512}, {512, 512}, {3072, 512}, {512, 1536}}
 
 void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth) {
   const bool k_quant = info(type).block_elements == 256;
+  // One mapping of huge pages, as a model has.
+  std::uint64_t all = 0;
+  for (const Layer& shape : k_quant ? kLayersK : kLayers) {
+    const MatrixView view = {type, shape.rows, shape.columns, {}};
+    all += *Linear::packed_bytes(std::span(&view, 1));
+  }
+  const AlignedBuffer<std::byte> memory(all * static_cast<std::uint64_t>(layers));
+  std::span<std::byte> room = memory.span();
   std::vector<Linear> weights;
   std::vector<std::byte> bytes;
   double packed = 0.0;
@@ -136,7 +144,7 @@ void bench_products(ThreadPool& pool, DType type, int layers, double bandwidth) 
       for (std::size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = static_cast<std::byte>(i * 37 % 32);  // Small halves.
       const MatrixView view = {type, shape.rows, shape.columns, bytes};
-      weights.push_back(*Linear::pack(pool, std::span(&view, 1)));
+      weights.push_back(*Linear::pack(pool, std::span(&view, 1), room));
       packed += static_cast<double>(weights.back().bytes());
       operations += 2.0 * static_cast<double>(shape.rows * shape.columns);
     }
