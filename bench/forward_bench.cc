@@ -1,7 +1,8 @@
-// Tokens per second of the forward pass alone: prefill of 128 and 512 tokens, and decode from an
-// empty context. No sampling, no tokenizer: what llama-bench calls pp128, pp512 and tg64. Each
-// figure is the best of several runs in one process; tools/compare_llama repeats whole processes,
-// interleaved with llama.cpp's, and takes medians.
+// Tokens per second of the forward pass alone: prefill of 128 and 512 tokens, decode from an empty
+// context (what llama-bench calls pp128, pp512 and tg64), and decode of 32 sequences together that
+// begin 128 tokens deep and share nothing (tg32). No sampling, no tokenizer. Each figure is the
+// best of several runs in one process; tools/compare_llama repeats whole processes, interleaved
+// with llama.cpp's, and takes medians.
 //
 //   forward_bench MODEL [--threads 2] [--json] [--cpu-time]
 //
@@ -25,13 +26,18 @@ namespace {
 
 using namespace weir;
 
+constexpr std::uint32_t kTogether = 32;
+constexpr std::uint32_t kDepth = 128;
+constexpr std::uint32_t kSteps = 32;
+constexpr std::uint32_t kMostPrompt = 512;
+
 class Bench {
  public:
-  Bench(model::Model& model, std::uint32_t most, bool cpu_time)
+  Bench(model::Model& model, bool cpu_time)
       : cpu_time_(cpu_time),
         model_(model),
-        arena_(model.kv_shape(), most / kPageTokens + 1),
-        tokens_(most) {
+        arena_(model.kv_shape(), kTogether * kPagesEach),
+        tokens_(kMostPrompt) {
     for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       tokens_[i] = static_cast<TokenId>((1000 + 37 * i % 20000) % model.shape().vocabulary);
@@ -49,6 +55,26 @@ class Bench {
     });
   }
 
+  /// Fills the contexts that generate_together() continues.
+  void prefill_each() {
+    for (std::uint32_t s = 0; s < kTogether; ++s) {
+      const model::SequenceRows rows{std::span(tokens_).subspan(s, kDepth), 0, pages_of(s), 1};
+      (void)model_.forward({{&rows, 1}}, arena_);
+    }
+  }
+
+  double generate_together() {
+    std::vector<model::SequenceRows> rows(kTogether);
+    return rate(std::size_t{kTogether} * kSteps, [&] {
+      for (std::uint32_t i = 0; i < kSteps; ++i) {
+        for (std::uint32_t s = 0; s < kTogether; ++s) {
+          rows[s] = {std::span(tokens_).subspan(s + i, 1), kDepth + i, pages_of(s), 1};
+        }
+        (void)model_.forward({rows}, arena_);
+      }
+    });
+  }
+
   template <class F>
   double best(int times, F run) {
     double most = 0;
@@ -57,6 +83,13 @@ class Bench {
   }
 
  private:
+  static constexpr std::uint32_t kPagesEach = (kDepth + kSteps + kPageTokens - 1) / kPageTokens;
+  static_assert(kTogether * kPagesEach * kPageTokens >= kMostPrompt + 1);
+
+  [[nodiscard]] std::span<const PageId> pages_of(std::uint32_t sequence) const {
+    return std::span(pages_).subspan(std::size_t{sequence} * kPagesEach, kPagesEach);
+  }
+
   void step(std::size_t first, std::size_t rows) {
     const model::SequenceRows sequence{std::span(tokens_).subspan(first, rows),
                                        static_cast<std::uint32_t>(first), pages_, 1};
@@ -110,18 +143,22 @@ int main(int argc, char** argv) {
   compute::ThreadPool pool(threads, compute::ThreadPool::Sizing::kAdaptive);
   model::ModelOptions options;
   options.context = 1024;
-  options.max_logit_rows = 1;
+  options.max_logit_rows = kTogether;
   const auto model =
       or_exit(model::Model::load(*file, or_exit(model::read_shape(*file)), options, pool));
-  Bench bench(*model, 512, cpu_time);
+  Bench bench(*model, cpu_time);
   bench.prefill(128);
   bench.generate(8);
   const double pp128 = bench.best(5, [&] { return bench.prefill(128); });
   const double pp512 = bench.best(3, [&] { return bench.prefill(512); });
   const double tg64 = bench.best(5, [&] { return bench.generate(64); });
-  constexpr const char* kJson = "{{\"pp128\": {:.1f}, \"pp512\": {:.1f}, \"tg64\": {:.1f}}}\n";
+  bench.prefill_each();
+  const double tg32 = bench.best(3, [&] { return bench.generate_together(); });
+  constexpr const char* kJson =
+      "{{\"pp128\": {:.1f}, \"pp512\": {:.1f}, \"tg64\": {:.1f}, \"tg32\": {:.1f}}}\n";
   constexpr const char* kWords =
-      "prefill 128: {:.1f} tokens/s\nprefill 512: {:.1f} tokens/s\ndecode: {:.1f} tokens/s\n";
-  fmt::print(fmt::runtime(json ? kJson : kWords), pp128, pp512, tg64);
+      "prefill 128: {:.1f} tokens/s\nprefill 512: {:.1f} tokens/s\ndecode: {:.1f} tokens/s\n"
+      "decode, 32 together at 128: {:.1f} tokens/s\n";
+  fmt::print(fmt::runtime(json ? kJson : kWords), pp128, pp512, tg64, tg32);
   return 0;
 }
