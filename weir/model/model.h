@@ -36,7 +36,7 @@ struct BytePlan {
 struct ModelOptions {
   std::uint32_t max_rows = 512;  ///< Rows of one forward pass: the largest prefill chunk.
   std::uint32_t max_logit_rows = 32;
-  std::uint32_t context = 0;  ///< Positions; 0 takes the model's own.
+  std::uint32_t context = 0;     ///< Positions; 0 takes the model's own.
   DType kv_type = DType::kBF16;  ///< is_kv_type(); docs/performance.md compares them.
 };
 
