@@ -199,17 +199,30 @@ def test_a_server_is_announced_when_it_takes_requests(tmp_path):
     assert subprocess.run([*announce, "sh", "-c", "exit 7"]).returncode == 7 and not port_file.exists()
 
 
-def test_a_peer_s_processor_time_is_that_of_all_its_processes():
-    burn = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ntime.sleep(60)"
-    process = subprocess.Popen(["sh", "-c", '"$@"; true', "sh", sys.executable, "-c", burn], stdout=subprocess.PIPE,
-                               start_new_session=True)
+def test_all_processes_of_a_peer_are_counted_and_stopped(tmp_path):
+    """One that waits spinning, below a shell, as a server of several processes does."""
+    spin = f"import pathlib\npathlib.Path({str(tmp_path / 'port')!r}).write_text('1')\nwhile True: pass"
+    peer = compare.Peer("spinner", lambda port_file: ["sh", "-c", '"$@"; true', "sh", sys.executable, "-c", spin], tmp_path)
+    used = lambda: compare.cpu_seconds(peer.process.pid)
     try:
-        process.stdout.readline()
-        assert compare.cpu_seconds(process.pid) >= 0.4
+        assert len(compare.family(peer.process.pid)) == 2
+        deadline = time.monotonic() + 20
+        while used() < 0.2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        peer.signal_all(signal.SIGSTOP)
+        time.sleep(0.1)
+        before = used()
+        time.sleep(0.5)
+        assert used() == before
+        peer.signal_all(signal.SIGCONT)
+        while used() < before + 0.05:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    assert compare.cpu_seconds(process.pid) == 0
+        peer.signal_all(signal.SIGKILL)
+        peer.process.wait()
+    assert used() == 0
 
 
 def test_only_what_stands_between_the_marks_is_written(tmp_path):
