@@ -91,11 +91,11 @@ def refused(*flags):
 def test_too_little_memory_is_told_the_least_that_would_do():
     # 512 positions are the fewest it lowers its context to by itself.
     said = refused("--memory", "100MiB")
-    assert "(32 pages" in said
+    assert ", 32 pages of" in said
     least = float(re.search(r"= ([\d.]+) MiB, but", said)[1])
     assert "not enough memory" in refused("--memory", f"{int(least)}MiB")
     # A tenth kept for critical requests asks for a tenth more of pages.
-    assert "(36 pages" in refused("--memory", "100MiB", "--reserve", "critical=10%")
+    assert ", 36 pages of" in refused("--memory", "100MiB", "--reserve", "critical=10%")
 
 
 @pytest.mark.parametrize("flags,words", [
