@@ -16,7 +16,7 @@
 #include "weir/compute/row_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-WEIR_BEFORE_KV_DOTS
+WEIR_BEFORE_BF16
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
@@ -274,14 +274,6 @@ void AttendGroup(const AttentionTile& tile, std::uint32_t group, const Attention
   });
 }
 
-/// Sixteen of x [n], zeros beyond.
-F32x16 load_edge(const float* x, std::uint64_t n) {
-  if (n >= kLanes) return load(x);
-  alignas(64) float lanes[kLanes] = {};
-  std::copy(x, x + n, lanes);
-  return load(lanes);
-}
-
 template <class Dots>
 void prepare(const float* q, std::uint64_t head_dim, std::uint32_t* words) {
   std::uint32_t* out = words + kQueryHeader;
@@ -289,13 +281,7 @@ void prepare(const float* q, std::uint64_t head_dim, std::uint32_t* words) {
   if constexpr (Dots::kIntegers) {
     // The dot product of codes and factors stays within 31 bits: 2^24 / head_dim times 127.
     const float most_code = std::min(kLargestCode, static_cast<float>(((1U << 24) - 1) / head_dim));
-    const F32x16 infinity = set(std::numeric_limits<float>::infinity());
-    F32x16 most = set(0.0F);
-    for (std::uint64_t d = 0; d < head_dim; d += kLanes) {
-      const F32x16 a = abs(load_edge(q + d, head_dim - d));
-      most = max(most, select_less(a, infinity, a, infinity));
-    }
-    const float largest = largest_lane(most);
+    const float largest = largest_magnitude(q, head_dim);
     const bool usable = largest >= 0x1p-100F && !std::isinf(largest);
     const F32x16 inverse = set(usable ? most_code / largest : 0.0F);
     const float step = std::isinf(largest) ? std::numeric_limits<float>::quiet_NaN()
@@ -303,7 +289,7 @@ void prepare(const float* q, std::uint64_t head_dim, std::uint32_t* words) {
                                            : 0.0F;
     std::int32_t sum = 0;
     for (std::uint64_t d = 0; d < head_dim; d += kLanes, out += kWords) {
-      const F32x16 x = load_edge(q + d, head_dim - d);
+      const F32x16 x = load_some(q + d, head_dim - d);
       const I32x16 codes = usable ? round_to_int(mul(x, inverse)) : set(0);
       Dots::pack(codes, out);
       sum += sum_lanes(codes);
@@ -312,7 +298,7 @@ void prepare(const float* q, std::uint64_t head_dim, std::uint32_t* words) {
     words[1] = static_cast<std::uint32_t>(128 * sum);
   } else {
     for (std::uint64_t d = 0; d < head_dim; d += kLanes, out += kWords)
-      Dots::pack(load_edge(q + d, head_dim - d), out);
+      Dots::pack(load_some(q + d, head_dim - d), out);
   }
 }
 
@@ -346,16 +332,12 @@ void FoldPartial(const float* partial, std::uint64_t width, AttentionState& stat
   const F32x16 new_weight = set(lanes[1]);
   state.sum = std::fma(state.sum, lanes[0], sum * lanes[1]);
   state.largest = both;
-  const auto merged = [&](const float* at, std::uint64_t d) {
-    return fma(load(at), old_weight, mul(load(values + d), new_weight));
+  const auto merged = [&](const F32x16& old, std::uint64_t d) {
+    return fma(old, old_weight, mul(load(values + d), new_weight));
   };
   std::uint64_t d = 0;
-  for (; d + kLanes <= width; d += kLanes) store(merged(out + d, d), out + d);
-  if (d == width) return;
-  alignas(64) float edge[kLanes] = {};
-  std::copy(out + d, out + width, edge);
-  store(merged(edge, d), edge);
-  std::copy(edge, edge + (width - d), out + d);
+  for (; d + kLanes <= width; d += kLanes) store(merged(load(out + d), d), out + d);
+  if (d < width) store_some(merged(load_some(out + d, width - d), d), out + d, width - d);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -96,9 +96,6 @@ inline constexpr bool kCodesInRegisters = false;
 WEIR_INLINE __m256i byte_products(__m256i u, __m256i s) { return _mm256_maddubs_epi16(u, s); }
 WEIR_INLINE __m256i add_i16(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
 WEIR_INLINE __m256i add_i32(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
-WEIR_INLINE I32x16 wide_of(const __m256i (&part)[2]) {
-  return {{hn::Vec<DI>{part[0]}}, {hn::Vec<DI>{part[1]}}};
-}
 WEIR_INLINE __m256i widen_pairs(__m256i a) { return _mm256_madd_epi16(a, _mm256_set1_epi16(1)); }
 WEIR_INLINE __m256i magnitude(__m256i a) { return _mm256_abs_epi8(a); }
 WEIR_INLINE __m256i with_sign(__m256i x, __m256i sign) { return _mm256_sign_epi8(x, sign); }
@@ -106,7 +103,6 @@ WEIR_INLINE __m256i with_sign(__m256i x, __m256i sign) { return _mm256_sign_epi8
 WEIR_INLINE __m512i byte_products(__m512i u, __m512i s) { return _mm512_maddubs_epi16(u, s); }
 WEIR_INLINE __m512i add_i16(__m512i a, __m512i b) { return _mm512_add_epi16(a, b); }
 WEIR_INLINE __m512i add_i32(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
-WEIR_INLINE I32x16 wide_of(const __m512i (&part)[1]) { return {hn::Vec<DI>{part[0]}}; }
 WEIR_INLINE __m512i widen_pairs(__m512i a) { return _mm512_madd_epi16(a, _mm512_set1_epi16(1)); }
 WEIR_INLINE __m512i magnitude(__m512i a) { return _mm512_abs_epi8(a); }
 WEIR_INLINE __m512i with_sign(__m512i x,
@@ -114,8 +110,6 @@ WEIR_INLINE __m512i with_sign(__m512i x,
   return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(sign), _mm512_setzero_si512(), x);
 }
 #endif
-
-using Raw = decltype(hn::Vec<DI>::raw);
 
 /// Four columns: int16 pairs of products, set or added.
 template <bool kSigned, bool kSet, int M>

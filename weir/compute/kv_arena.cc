@@ -17,13 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
-/// Sixteen of x [n], zeros beyond.
-F32x16 load_edge(const float* x, std::uint32_t n) {
-  alignas(64) float lanes[kLanes] = {};
-  std::memcpy(lanes, x, std::min<std::uint32_t>(kLanes, n) * sizeof(float));
-  return load(lanes);
-}
-
 /// Rounds one head's k and v and scatters them into the record. Elements of a group of dimensions
 /// that lie beyond head_dim become zero, so that a product with them is.
 template <class T, class Round>
@@ -32,14 +25,14 @@ void scatter(const KvLayout& layout, const float* k, const float* v, std::uint32
   alignas(64) T narrow[kLanes];
   const auto store_at = [](std::byte* at, T x) { std::memcpy(at, &x, sizeof x); };
   for (std::uint32_t d = 0; d < head_dim; d += kLanes) {
-    round(load_edge(k + d, head_dim - d), 0, narrow);
+    round(load_some(k + d, head_dim - d), 0, narrow);
     const auto n = std::min<std::uint32_t>(kLanes, head_dim - d);
     // A group of dimensions is one word of the record.
     for (std::uint32_t i = 0; i < round_up(n, layout.together); i += layout.together) {
       std::memcpy(record + layout.keys_at + layout.key(d + i, slot), narrow + i,
                   layout.together * sizeof(T));
     }
-    round(load_edge(v + d, head_dim - d), 1, narrow);
+    round(load_some(v + d, head_dim - d), 1, narrow);
     std::byte* at = record + layout.values_at + layout.value(d, slot);
     for (std::uint32_t i = 0; i < n; ++i) store_at(at + i * layout.together * sizeof(T), narrow[i]);
   }
@@ -48,13 +41,7 @@ void scatter(const KvLayout& layout, const float* k, const float* v, std::uint32
 /// The scale of a position's bytes, bf16 rounded up so that no code exceeds 127 either way; 0 for
 /// what is too small to matter, NaN where an element is not finite.
 float byte_scale(const float* x, std::uint32_t head_dim) {
-  const F32x16 infinity = set(std::numeric_limits<float>::infinity());
-  F32x16 most = set(0.0F);
-  for (std::uint32_t d = 0; d < head_dim; d += kLanes) {
-    const F32x16 a = abs(load_edge(x + d, head_dim - d));
-    most = max(most, select_less(a, infinity, a, infinity));
-  }
-  const float largest = largest_lane(most);
+  const float largest = largest_magnitude(x, head_dim);
   if (std::isinf(largest)) return std::numeric_limits<float>::quiet_NaN();
   if (!(largest >= 0x1p-100F)) return 0.0F;
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(largest / 127.0F) + 0xFFFF) &

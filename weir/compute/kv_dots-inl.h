@@ -4,13 +4,10 @@
 ///     sum[m][p][lane] += w[p][k][lane] * x[m][k]    for k = 0 .. n - 1, in this order.
 ///
 /// The arithmetic of each type is a struct; what x looks like to it, the factors, is made by its
-/// pack(). F32 and F16 are widened, one fma an element. BF16 pairs are two fma, the second element
-/// first, with subnormals flushed: so vpdpbf16ps computes (its documentation says so, and 19
-/// million random triples on a Zen 4, near-subnormals and overflows among them, had the bits of the
-/// two fma here). The factors are rounded to bf16, which loses as much as the stored keys did.
-/// Bytes are multiplied exactly, with the factors as 16-bit integers, so that nothing is lost but
-/// what storing lost; the offset of the codes, 128 times the sum of the factors, is taken off at
-/// the end.
+/// pack(). F32 and F16 are widened, one fma an element. BF16 goes in pairs (bf16_dots-inl.h); the
+/// factors are rounded to bf16, which loses as much as the stored keys did. Bytes are multiplied
+/// exactly, with the factors as 16-bit integers, so that nothing is lost but what storing lost; the
+/// offset of the codes, 128 times the sum of the factors, is taken off at the end.
 ///
 /// Included once per target: per-target include guard, no #pragma once.
 
@@ -21,40 +18,13 @@
 #define WEIR_COMPUTE_KV_DOTS_INL_H_
 #endif
 
-#include "weir/compute/round-inl.h"
+#include "weir/compute/bf16_dots-inl.h"
 #include "weir/spec/dtype.h"
 
-// As in dots-inl.h: the target is replaced, not nested. Only what is reached after has_bf16_dots()
-// uses avx512bf16, which not every CPU with VNNI has.
-#undef WEIR_BEFORE_KV_DOTS
-#if HWY_TARGET == HWY_AVX3_DL
-#define WEIR_BEFORE_KV_DOTS \
-  HWY_POP_ATTRIBUTES HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni,avx512bf16")
-#else
-#define WEIR_BEFORE_KV_DOTS
-#endif
-
 HWY_BEFORE_NAMESPACE();
-WEIR_BEFORE_KV_DOTS
+WEIR_BEFORE_BF16
 namespace weir::compute {
 namespace HWY_NAMESPACE {
-
-WEIR_INLINE std::uint32_t word_at(const std::uint32_t* p) {
-  std::uint32_t word;
-  std::memcpy(&word, p, sizeof word);
-  return word;
-}
-WEIR_INLINE F32x16 set_float_of(std::uint32_t word) { return set(std::bit_cast<float>(word)); }
-
-/// What the arithmetics on floats share: the sum is the result. pack_weights() is pack() for what
-/// is finite, as weights are: where they are not, their sum is not either and says so.
-struct FloatSums {
-  using Sum = F32x16;
-  static constexpr bool kIntegers = false;
-  static constexpr bool kMasksTail = false;  ///< 0 times what was never written is never asked.
-  static constexpr int kSumVectors = 1;      ///< A sum in F32x16s.
-  static WEIR_INLINE Sum zero() { return set(0.0F); }
-};
 
 template <DType kType>
 struct FloatDots : FloatSums {
@@ -80,72 +50,6 @@ struct FloatDots : FloatSums {
   }
   static WEIR_INLINE void pack_weights(const F32x16& x, std::uint32_t* out) { pack(x, out); }
 };
-
-struct PairDots : FloatSums {
-  static constexpr std::uint32_t kTogether = 2;
-  static constexpr std::uint32_t kFactorWords = 2;
-  static constexpr std::uint64_t kColumnBytes = 64;
-  static constexpr bool kMasksTail = true;
-  struct Column {
-    F32x16 first, second;
-  };
-  using Factor = Column;
-
-  static WEIR_INLINE Column load_column(const std::byte* p) {
-    const I32x16 pairs = load(reinterpret_cast<const std::int32_t*>(p));
-    return {from_bits(shift_left<16>(pairs)), from_bits(bit_and(pairs, set(-0x10000)))};
-  }
-  static WEIR_INLINE Column without_second(const Column& w) { return {w.first, set(0.0F)}; }
-  static WEIR_INLINE Factor load_factor(const std::uint32_t* x) {
-    return {set_float_of(word_at(x)), set_float_of(word_at(x + 1))};
-  }
-  static WEIR_INLINE void add_product(const Column& w, const Factor& x, Sum& sum) {
-    sum = fma(w.first, x.first, fma(w.second, x.second, sum));
-  }
-  static WEIR_INLINE void pack(const F32x16& x, std::uint32_t* out) {
-    store(bits_of(round_to_bf16(x)), reinterpret_cast<std::int32_t*>(out));
-  }
-  static WEIR_INLINE void pack_weights(const F32x16& x, std::uint32_t* out) {
-    store(bit_and(rounded_up_to_bf16(x), set(-0x10000)), reinterpret_cast<std::int32_t*>(out));
-  }
-};
-
-#if HWY_TARGET == HWY_AVX3_DL
-
-inline bool has_bf16_dots() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
-  return has;
-}
-
-/// PairDots in one instruction.
-struct PairDotsBf16 : FloatSums {
-  static constexpr std::uint32_t kTogether = 2;
-  static constexpr std::uint32_t kFactorWords = 1;
-  static constexpr std::uint64_t kColumnBytes = 64;
-  static constexpr bool kMasksTail = true;
-  using Column = __m512i;
-  using Factor = __m512i;
-
-  static WEIR_INLINE Column load_column(const std::byte* p) { return _mm512_loadu_si512(p); }
-  static WEIR_INLINE Column without_second(const Column& w) {
-    return _mm512_and_si512(w, _mm512_set1_epi32(0xFFFF));
-  }
-  static WEIR_INLINE Factor load_factor(const std::uint32_t* x) {
-    return _mm512_set1_epi32(static_cast<std::int32_t>(word_at(x)));
-  }
-  static WEIR_INLINE void add_product(const Column& w, const Factor& x, Sum& sum) {
-    sum.v.raw =
-        _mm512_dpbf16_ps(sum.v.raw, reinterpret_cast<__m512bh>(w), reinterpret_cast<__m512bh>(x));
-  }
-  static WEIR_INLINE void pack(const F32x16& x, std::uint32_t* out) {
-    store_upper_halves(bits_of(round_to_bf16(x)), reinterpret_cast<std::uint16_t*>(out));
-  }
-  static WEIR_INLINE void pack_weights(const F32x16& x, std::uint32_t* out) {
-    store_upper_halves(rounded_up_to_bf16(x), reinterpret_cast<std::uint16_t*>(out));
-  }
-};
-
-#endif
 
 /// Unsigned bytes, four to a lane, times integers of 16 bits.
 struct ByteDots {
@@ -208,7 +112,6 @@ struct ByteDots {
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-  using Raw = decltype(hn::Vec<DI>::raw);
   struct Column {
     Raw even[kParts], odd[kParts];
   };
@@ -217,14 +120,10 @@ struct ByteDots {
   };
 #if HWY_TARGET == HWY_AVX2
   static WEIR_INLINE Raw multiply_pairs(Raw a, Raw b) { return _mm256_madd_epi16(a, b); }
-  static WEIR_INLINE Sum wide_of(const Raw (&part)[2]) {
-    return {{hn::Vec<DI>{part[0]}}, {hn::Vec<DI>{part[1]}}};
-  }
   static WEIR_INLINE Raw even_bytes(Raw a) { return _mm256_and_si256(a, _mm256_set1_epi16(0xFF)); }
   static WEIR_INLINE Raw odd_bytes(Raw a) { return _mm256_srli_epi16(a, 8); }
 #else
   static WEIR_INLINE Raw multiply_pairs(Raw a, Raw b) { return _mm512_madd_epi16(a, b); }
-  static WEIR_INLINE Sum wide_of(const Raw (&part)[1]) { return {hn::Vec<DI>{part[0]}}; }
   static WEIR_INLINE Raw even_bytes(Raw a) { return _mm512_and_si512(a, _mm512_set1_epi16(0xFF)); }
   static WEIR_INLINE Raw odd_bytes(Raw a) { return _mm512_srli_epi16(a, 8); }
 #endif

@@ -10,14 +10,12 @@
 #include <hwy/foreach_target.h>
 
 #include "weir/compute/dots-inl.h"
+#include "weir/compute/round-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 WEIR_BEFORE_VNNI
 namespace weir::compute {
 namespace HWY_NAMESPACE {
-
-/// Adding 1.5 x 2^23 leaves the nearest integer (ties to even) in the low mantissa bits.
-inline constexpr float kRounder = 12582912.0F;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -98,7 +96,6 @@ WEIR_INLINE bool quantise_four(const float*, std::int8_t*, float*, float*, std::
 
 void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, float* scales,
                     float* scaled_sums, std::int32_t* code_sums) {
-  const F32x16 infinity = set(std::numeric_limits<float>::infinity());
   for (std::uint64_t b = 0; b < blocks; ++b, x += 32, codes += 32, code_sums += 2) {
     while (b + 4 <= blocks && quantise_four(x, codes, scales + b, scaled_sums + b, code_sums)) {
       b += 4;
@@ -107,12 +104,7 @@ void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, fl
       code_sums += 8;
     }
     if (b == blocks) return;
-    const F32x16 v[2] = {load(x), load(x + kLanes)};
-    const F32x16 a[2] = {abs(v[0]), abs(v[1])};
-    // Not below infinity means infinite or NaN: both become infinite here, so that the largest
-    // shows it.
-    const float largest = largest_lane(max(select_less(a[0], infinity, a[0], infinity),
-                                           select_less(a[1], infinity, a[1], infinity)));
+    const float largest = largest_magnitude(x, 32);
     if (!(largest >= 0x1p-100F) || std::isinf(largest)) {
       std::memset(codes, 0, 32);
       scales[b] = std::isinf(largest) ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
@@ -121,9 +113,8 @@ void QuantiseBlocks(const float* x, std::uint64_t blocks, std::int8_t* codes, fl
       continue;
     }
     const F32x16 inverse = set(127.0F / largest);
-    const I32x16 bias = bits_of(set(kRounder));
-    store_codes(sub(bits_of(add(mul(v[0], inverse), set(kRounder))), bias),
-                sub(bits_of(add(mul(v[1], inverse), set(kRounder))), bias), codes, code_sums);
+    store_codes(round_to_int(mul(load(x), inverse)), round_to_int(mul(load(x + kLanes), inverse)),
+                codes, code_sums);
     scales[b] = largest / 127.0F;
     scaled_sums[b] = scales[b] * static_cast<float>(code_sums[0] + code_sums[1]);
   }
@@ -133,18 +124,14 @@ void RoundToBf16(const float* x, std::uint64_t count, std::uint16_t* out) {
   const F32x16 infinity = set(std::numeric_limits<float>::infinity());
   const F32x16 nan = set(std::numeric_limits<float>::quiet_NaN());
   const auto rounded = [&](const F32x16& v) {
-    const I32x16 bits = bits_of(select_less(abs(v), infinity, v, nan));
-    const I32x16 odd = bit_and(shift_right<16>(bits), set(1));
-    return bit_and(shift_right<16>(add(bits, add(odd, set(0x7FFF)))), set(0xFFFF));
+    return rounded_up_to_bf16(select_less(abs(v), infinity, v, nan));
   };
   std::uint64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store_u16(rounded(load(x + i)), out + i);
+  for (; i + kLanes <= count; i += kLanes) store_upper_halves(rounded(load(x + i)), out + i);
   if (i == count) return;
-  alignas(64) float last[kLanes] = {};
-  alignas(64) std::uint16_t last_out[kLanes];
-  std::memcpy(last, x + i, (count - i) * sizeof(float));
-  store_u16(rounded(load(last)), last_out);
-  std::memcpy(out + i, last_out, (count - i) * sizeof(std::uint16_t));
+  alignas(64) std::uint16_t last[kLanes];
+  store_upper_halves(rounded(load_some(x + i, count - i)), last);
+  std::memcpy(out + i, last, (count - i) * sizeof(std::uint16_t));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -16,32 +16,18 @@ HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
-/// The last, partial vector of an array: missing lanes read `fill`.
-WEIR_INLINE F32x16 load_some(const float* p, std::size_t count, float fill) {
-  alignas(64) float lanes[kLanes];
-  for (float& x : lanes) x = fill;
-  std::memcpy(lanes, p, count * sizeof(float));
-  return load(lanes);
-}
-WEIR_INLINE void store_some(const F32x16& v, float* p, std::size_t count) {
-  alignas(64) float lanes[kLanes];
-  store(v, lanes);
-  std::memcpy(p, lanes, count * sizeof(float));
-}
-
 /// out[i] = f(x[i]) and out[i] = f(x[i], y[i]) for any length.
 template <class F>
 WEIR_INLINE void map(const float* x, std::size_t n, float* out, const F& f) {
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(f(load(x + i)), out + i);
-  if (i < n) store_some(f(load_some(x + i, n - i, 0.0F)), out + i, n - i);
+  if (i < n) store_some(f(load_some(x + i, n - i)), out + i, n - i);
 }
 template <class F>
 WEIR_INLINE void map(const float* x, const float* y, std::size_t n, float* out, const F& f) {
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(f(load(x + i), load(y + i)), out + i);
-  if (i < n)
-    store_some(f(load_some(x + i, n - i, 0.0F), load_some(y + i, n - i, 0.0F)), out + i, n - i);
+  if (i < n) store_some(f(load_some(x + i, n - i), load_some(y + i, n - i)), out + i, n - i);
 }
 
 struct Plus {
@@ -75,7 +61,7 @@ void RmsNorm(const float* x, const float* weight, std::size_t n, float epsilon, 
     sums = fma(v, v, sums);
   }
   if (i < n) {
-    const F32x16 v = load_some(x + i, n - i, 0.0F);
+    const F32x16 v = load_some(x + i, n - i);
     sums = fma(v, v, sums);
   }
   const float mean = sum_lanes(sums) / static_cast<float>(n);
@@ -118,9 +104,9 @@ void RopeHalves(const float* cosines, const float* sines, std::size_t half, floa
   }
   if (i == half) return;
   const std::size_t rest = half - i;
-  F32x16 a = load_some(x + i, rest, 0.0F);
-  F32x16 b = load_some(x + half + i, rest, 0.0F);
-  rotate(a, b, load_some(cosines + i, rest, 0.0F), load_some(sines + i, rest, 0.0F));
+  F32x16 a = load_some(x + i, rest);
+  F32x16 b = load_some(x + half + i, rest);
+  rotate(a, b, load_some(cosines + i, rest), load_some(sines + i, rest));
   store_some(a, x + i, rest);
   store_some(b, x + half + i, rest);
 }
@@ -139,7 +125,7 @@ void RopeInterleaved(const float* cosines, const float* sines, std::size_t half,
   alignas(64) float last[2 * kLanes] = {};
   std::memcpy(last, x + 2 * i, 2 * rest * sizeof(float));
   load_pairs(last, a, b);
-  rotate(a, b, load_some(cosines + i, rest, 0.0F), load_some(sines + i, rest, 0.0F));
+  rotate(a, b, load_some(cosines + i, rest), load_some(sines + i, rest));
   store_pairs(a, b, last);
   std::memcpy(x + 2 * i, last, 2 * rest * sizeof(float));
 }
