@@ -7,6 +7,7 @@
 
 #include "weir/cli/roofline_model.h"
 #include "weir/compute/kernel_target.h"
+#include "weir/model/model.h"
 #include "weir/sys/machine.h"
 
 namespace weir::cli {
@@ -137,12 +138,7 @@ measure::Roofs MeasuredModel::roofs_beside() const {
 }
 
 double MeasuredModel::barriers(std::uint64_t rows) const {
-  // model/forward.cc: with few rows every worker makes the inputs of a product for itself, and six
-  // barriers a layer are left; else nine; norms after blocks add two. The embedding has one, the
-  // head one before its product.
-  constexpr std::uint64_t kFewRows = 4;
-  const bool few = rows <= kFewRows;
-  return layers * ((few ? 6.0 : 9.0) + (post_norms ? 2.0 : 0.0)) + (few ? 1 : 2);
+  return model::barriers_of_step(layers, post_norms, static_cast<std::uint32_t>(rows));
 }
 
 std::optional<double> MeasuredModel::product_seconds(std::uint64_t rows) const {

@@ -164,8 +164,7 @@ class Work {
 
   /// Whole tiles to workers, balanced by the positions they see.
   void by_tiles(const ThreadPool::Team& team) const {
-    std::byte* const mine = team.scratch().data() + team.index() * ThreadPool::Team::kScratchBytes;
-    auto* const partials = reinterpret_cast<float*>(mine);
+    auto* const partials = reinterpret_cast<float*>(team.own_scratch().data());
     auto* const words =
         reinterpret_cast<std::uint32_t*>(partials + kTileVectors * partial_floats(arena_));
     std::uint64_t before = 0;

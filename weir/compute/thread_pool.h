@@ -53,6 +53,10 @@ class ThreadPool {
     /// kScratchBytes per worker, shared by the team and aligned to a cache line; what it holds ends
     /// with the next function that uses it.
     [[nodiscard]] std::span<std::byte> scratch() const;
+    /// This worker's part of it.
+    [[nodiscard]] std::span<std::byte> own_scratch() const {
+      return scratch().subspan(index_ * kScratchBytes, kScratchBytes);
+    }
     [[nodiscard]] Share share(std::size_t count, std::size_t grain = 1) const {
       return share_of(count, index_, workers_, grain);
     }

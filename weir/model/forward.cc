@@ -20,6 +20,12 @@ constexpr std::size_t kLeastStrip = 128;
 
 }  // namespace
 
+std::uint32_t barriers_of_step(std::uint32_t layers, bool post_norms, std::uint32_t rows) {
+  const bool few = rows <= kRowsForAll;
+  // The embedding has one; the head's inputs as those of a layer.
+  return layers * ((few ? 6 : 9) + (post_norms ? 2 : 0)) + (few ? 1 : 2);
+}
+
 Forward::Forward(const ModelShape& shape, const Weights& weights, const compute::RopeTable& rope,
                  const compute::RopeTable& local_rope, Workspace& work, const Batch& batch,
                  const compute::KvArena& arena)
@@ -97,10 +103,6 @@ bool Forward::alone(std::uint32_t rows, std::uint64_t columns) const {
              Team::kScratchBytes;
 }
 
-std::span<std::byte> Forward::own_scratch(const Team& team) const {
-  return team.scratch().subspan(team.index() * Team::kScratchBytes, Team::kScratchBytes);
-}
-
 compute::Inputs Forward::normed_inputs(const Team& team, std::uint32_t rows,
                                        std::span<const float> norm, const compute::Linear& next) {
   const std::size_t width = shape_.width;
@@ -109,7 +111,7 @@ compute::Inputs Forward::normed_inputs(const Team& team, std::uint32_t rows,
   float* normed = work_.normed.data();
   compute::Inputs inputs = work_.inputs.of(forms, normed, rows, width, width);
   if (for_all) {
-    const std::span<std::byte> mine = own_scratch(team);
+    const std::span<std::byte> mine = team.own_scratch();
     normed = reinterpret_cast<float*>(mine.data());
     inputs = compute::inputs_in(mine.subspan(rows * width * sizeof(float)), forms, normed, rows,
                                 width, width);
@@ -129,7 +131,7 @@ compute::Inputs Forward::inputs_of(const Team& team, std::uint32_t rows, const f
   const compute::Forms forms = next.forms();
   const bool for_all = alone(rows, columns);
   const compute::Inputs inputs =
-      for_all ? compute::inputs_in(own_scratch(team), forms, x, rows, columns, columns)
+      for_all ? compute::inputs_in(team.own_scratch(), forms, x, rows, columns, columns)
               : work_.inputs.of(forms, x, rows, columns, columns);
   if (for_all) {
     for (std::uint32_t row = 0; row < rows; ++row) inputs.fill(row, 0, columns);

@@ -64,10 +64,8 @@ class Forward {
   /// residual += post norm(w x + bias). Ends with a barrier.
   void add_product(const Team& team, const compute::Linear& w, const compute::Inputs& x,
                    std::span<const float> bias, std::span<const float> post_norm);
-  /// Whether every worker makes inputs of this shape for itself, in memory of its own; where it
-  /// does, its part of the team's scratch.
+  /// Whether every worker makes inputs of this shape for itself, in its part of the team's scratch.
   [[nodiscard]] bool alone(std::uint32_t rows, std::uint64_t columns) const;
-  [[nodiscard]] std::span<std::byte> own_scratch(const Team& team) const;
 
   [[nodiscard]] std::span<float> row_of(const compute::AlignedBuffer<float>& buffer,
                                         std::size_t row, std::size_t width) const {

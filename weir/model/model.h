@@ -40,6 +40,11 @@ struct ModelOptions {
   DType kv_type = DType::kBF16;  ///< is_kv_type(); docs/performance.md compares them.
 };
 
+/// Where the workers of a step with so many rows wait for each other (docs/kernels.md). Of families
+/// with norms after their blocks, `post_norms`; a bias of the attention's output is not counted.
+[[nodiscard]] std::uint32_t barriers_of_step(std::uint32_t layers, bool post_norms,
+                                             std::uint32_t rows);
+
 class Model {
  public:
   /// The plan for `kv_pages` pages of KV.
