@@ -7,7 +7,6 @@
 //     alone)
 
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <charconv>
@@ -19,6 +18,8 @@
 #include "weir/compute/attention.h"
 #include "weir/compute/kernel_target.h"
 #include "weir/compute/linear.h"
+#include "weir/compute/memory_loops.h"
+#include "weir/compute/peak_loops.h"
 #include "weir/compute/thread_pool.h"
 
 namespace weir::compute {
@@ -44,23 +45,19 @@ double best_of(int rounds, F&& f) {
   return best;
 }
 
-/// Sums memory, each worker a contiguous share.
+/// Reads memory, each worker a contiguous share.
 class ReadTest {
  public:
-  ReadTest(ThreadPool& pool, std::uint64_t bytes) : pool_(pool), memory_(bytes / 8) {
+  ReadTest(ThreadPool& pool, std::uint64_t bytes) : pool_(pool), memory_(bytes) {
     // Written first: what never was is one page of zeros, read from the cache.
-    std::ranges::fill(memory_.span(), 1);
+    std::ranges::fill(memory_.span(), std::byte{1});
   }
   /// GB/s of one pass.
   double once() {
     const double seconds = best_of(1, [&] {
       pool_.run([&](const ThreadPool::Team& team) {
-        const Share mine = team.share(memory_.size(), 512);
-        std::uint64_t sum[8] = {};
-        for (std::size_t i = mine.begin; i + 8 <= mine.end; i += 8) {
-          for (std::size_t k = 0; k < 8; ++k) sum[k] += memory_[i + k];
-        }
-        for (std::uint64_t& s : sum) asm volatile("" : "+r"(s));
+        const Share mine = team.share(memory_.size(), kAlignment);
+        (void)read_all(memory_.span().subspan(mine.begin, mine.end - mine.begin));
       });
     });
     return static_cast<double>(memory_.bytes()) / seconds / 1e9;
@@ -68,7 +65,7 @@ class ReadTest {
 
  private:
   ThreadPool& pool_;
-  AlignedBuffer<std::uint64_t> memory_;
+  AlignedBuffer<std::byte> memory_;
 };
 double read_bandwidth(ThreadPool& pool, std::uint64_t bytes) {
   ReadTest test(pool, bytes);
@@ -77,43 +74,13 @@ double read_bandwidth(ThreadPool& pool, std::uint64_t bytes) {
   return best;
 }
 
-/// Gop/s of maddubs + paddw, 12 chains: two operations for each of 32 products.
-__attribute__((target("avx2"))) void spin_products(std::uint64_t rounds) {
-  __m256i sums[12];
-  for (__m256i& s : sums) s = _mm256_setzero_si256();
-  __m256i u = _mm256_set1_epi8(3);
-  const __m256i x = _mm256_set1_epi8(1);
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (__m256i& s : sums) {
-      asm("" : "+x"(u));  // Or the product would be computed once.
-      s = _mm256_add_epi16(s, _mm256_maddubs_epi16(u, x));
-    }
-  }
-  for (__m256i& s : sums) asm volatile("" : "+x"(s));
-}
-/// vpdpbusd, 12 chains: two operations for each of 64 products.
-__attribute__((target("avx512f,avx512vnni"))) void spin_dots(std::uint64_t rounds) {
-  __m512i sums[12];
-  for (__m512i& s : sums) s = _mm512_setzero_si512();
-  __m512i u = _mm512_set1_epi8(3);
-  const __m512i x = _mm512_set1_epi8(1);
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (__m512i& s : sums) {
-      asm("" : "+v"(u));
-      s = _mm512_dpbusd_epi32(s, u, x);
-    }
-  }
-  for (__m512i& s : sums) asm volatile("" : "+v"(s));
-}
+/// Gop/s of the byte products of this target.
 double product_peak(ThreadPool& pool) {
   constexpr std::uint64_t kRounds = 200'000;
-  const bool vnni = kernel_target() == "AVX3_DL";
-  const double seconds = best_of(5, [&] {
-    pool.run([&](const ThreadPool::Team&) { vnni ? spin_dots(kRounds) : spin_products(kRounds); });
-  });
-  return static_cast<double>(pool.workers()) * kRounds * 12 * (vnni ? 128 : 64) / seconds / 1e9;
+  const PeakLoop loop = *peak_loop(Peak::kInt8Dot);
+  const double seconds =
+      best_of(5, [&] { pool.run([&](const ThreadPool::Team&) { (void)loop.spin(kRounds); }); });
+  return static_cast<double>(pool.workers() * kRounds) * loop.operations / seconds / 1e9;
 }
 
 struct Layer {
