@@ -29,8 +29,6 @@ struct EchoSettings {
   std::uint32_t fail_every = 0;
 };
 
-double milliseconds(Duration d) { return seconds(d) * 1e3; }
-
 /// One line a request: milliseconds from its receipt to the first and to the last piece.
 std::string log_text(const std::vector<load::EchoRecord>& log) {
   std::string text = "first_ms,last_ms,pieces,hung_up\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weir/spec/time.h"
 #include "weir/sys/machine.h"
 
 namespace weir::compute {
@@ -34,12 +35,11 @@ Timing time_of(ThreadPool& pool, const sys::Clock& clock, const TimedLoop& loop,
   const auto begin = std::ranges::min(laps, {}, &Lap::begin).begin;
   const auto end = std::ranges::max(laps, {}, &Lap::end).end;
   // A clock too coarse for the loop must not make it infinitely fast.
-  const double seconds = std::max(std::chrono::duration<double>(end - begin).count(), 1e-9);
+  const double seconds = std::max(weir::seconds(end - begin), 1e-9);
   // A worker that was asleep at the barrier begins when the others are well on their way: then not
   // all ran at once, which is what is asked for.
   constexpr double kLate = 0.03;
-  const double late =
-      std::chrono::duration<double>(std::ranges::max(laps, {}, &Lap::begin).begin - begin).count();
+  const double late = weir::seconds(std::ranges::max(laps, {}, &Lap::begin).begin - begin);
   const bool lost = std::ranges::any_of(laps, &Lap::lost_core);
   return {seconds, !lost && late <= kLate * seconds};
 }
@@ -48,7 +48,7 @@ Timing time_of(ThreadPool& pool, const sys::Clock& clock, const TimedLoop& loop,
 
 void calibrate(ThreadPool& pool, const sys::Clock& clock, TimedLoop& loop,
                std::chrono::nanoseconds sample) {
-  const double wanted = std::chrono::duration<double>(sample).count();
+  const double wanted = weir::seconds(sample);
   constexpr std::uint64_t kMost = 1'000'000'000;
   constexpr int kTries = 4;
   loop.repeats = 1;

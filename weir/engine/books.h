@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "weir/sched/scheduler.h"
+#include "weir/spec/priority.h"
 
 namespace weir::engine {
 
@@ -41,7 +42,7 @@ struct EngineStats {
 
   std::uint32_t pages_total = 0, pages_held = 0, pages_cached = 0;
   std::uint64_t evicted_pages = 0, copied_pages = 0;
-  std::array<ClassStats, policy::kPriorities> by_class;
+  std::array<ClassStats, kPriorities> by_class;
 
   bool draining = false;  ///< No new requests are taken.
   /// From cancel() or stop() to its end: one step at most.

@@ -20,6 +20,7 @@
 #include "weir/base/ids.h"
 #include "weir/kv/page_pool.h"
 #include "weir/kv/prefix_tree.h"
+#include "weir/spec/priority.h"
 
 namespace weir::kv {
 
@@ -52,8 +53,6 @@ struct LedgerStats {
 
 class Ledger {
  public:
-  static constexpr std::size_t kPriorities = 3;
-
   explicit Ledger(const LedgerOptions& options);
 
   struct Match {

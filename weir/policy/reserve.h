@@ -14,8 +14,6 @@
 
 namespace weir::policy {
 
-inline constexpr std::size_t kPriorities = 3;
-
 struct Reserve {
   /// Percent of the total for each class and those above it. The lowest has none of its own: what
   /// it may use, everyone may.

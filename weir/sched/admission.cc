@@ -96,7 +96,7 @@ policy::Usage Scheduler::promised_pages() const {
   usage.free = std::int64_t{ledger_.available()} -
                static_cast<std::int64_t>(pages_promised(Priority::kBackground));
   if (options_.reserve.empty()) return usage;
-  for (std::size_t p = 0; p < policy::kPriorities; ++p) {
+  for (std::size_t p = 0; p < kPriorities; ++p) {
     usage.from[p] =
         ledger_.held_from(static_cast<std::uint8_t>(p)) + pages_promised(static_cast<Priority>(p));
   }
@@ -174,7 +174,7 @@ Scheduler::Obstacle Scheduler::grow(const Sequence& s, std::uint32_t positions) 
   if (!options_.reserve.empty()) {
     if (const std::uint32_t wanted = ledger_.pages_needed(id, positions); wanted > 0) {
       policy::Usage usage{ledger_.pool().total(), ledger_.available(), {}};
-      for (std::size_t p = 0; p < policy::kPriorities; ++p)
+      for (std::size_t p = 0; p < kPriorities; ++p)
         usage.from[p] = ledger_.held_from(static_cast<std::uint8_t>(p));
       if (const auto most =
               policy::bound_met(options_.reserve, s.request.priority, wanted, usage)) {

@@ -10,7 +10,6 @@ namespace weir::sched {
 
 Scheduler::Scheduler(const Options& options, const policy::StepCost& cost)
     : options_(options), cost_(cost), ledger_(options.ledger) {
-  static_assert(kv::Ledger::kPriorities == policy::kPriorities);
   WEIR_CHECK(options.length_groups.size() <= policy::kMaxLengthGroups, "few groups of lengths");
 }
 
