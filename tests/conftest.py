@@ -119,6 +119,17 @@ def start_server(tmp_path):
         server.kill()
 
 
+def serving(command, folder):
+    """For a fixture: a server that is there until the fixture ends, and then leaves with code 0."""
+    started = Server(command, folder)
+    yield started
+    try:
+        code, _ = started.stop()
+        assert code == 0, started.log()
+    finally:
+        started.kill()
+
+
 @pytest.fixture(scope="module")
 def real_server(tmp_path_factory):
     model = os.environ.get("WEIR_TEST_SMOLLM2")
@@ -127,13 +138,6 @@ def real_server(tmp_path_factory):
             pytest.fail("WEIR_TEST_SMOLLM2 is not set")
         pytest.skip("needs the real model: set WEIR_TEST_SMOLLM2 to its path")
     weir = os.environ["WEIR_BIN"]
-    started = Server(
-        lambda port_file: [weir, "serve", model, "--port", "0", "--port-file", str(port_file),
-                           "--alias", "smollm2", "--context", "1024"],
-        tmp_path_factory.mktemp("real"))
-    yield started
-    try:
-        code, _ = started.stop()
-        assert code == 0, started.log()
-    finally:
-        started.kill()
+    yield from serving(lambda port_file: [weir, "serve", model, "--port", "0", "--port-file", str(port_file),
+                                          "--alias", "smollm2", "--context", "1024"],
+                       tmp_path_factory.mktemp("real"))

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import Server
+from conftest import serving
 
 WEIR = os.environ["WEIR_BIN"]
 MODEL = os.environ.get("WEIR_TEST_SMOLLM2")
@@ -23,19 +23,13 @@ if not MODEL:
 
 @pytest.fixture(scope="module")
 def bounded(tmp_path_factory):
-    started = Server(
+    yield from serving(
         lambda port_file: [WEIR, "serve", MODEL, "--port", "0", "--port-file", str(port_file), "--alias", "m",
                            "--context", "1024", "--max-running", "8", "--memory", "512MiB",
                            "--max-input-tokens", "100", "--max-output-tokens", "20", "--max-request-seconds", "30",
                            "--reserve", "critical=10%", "--reserve", "standard=20%",
                            "--length-caps", "50=8,rest=4"],
         tmp_path_factory.mktemp("bounded"))
-    yield started
-    try:
-        code, _ = started.stop()
-        assert code == 0, started.log()
-    finally:
-        started.kill()
 
 
 def ask(server, path="/v1/completions", headers=None, **fields):
