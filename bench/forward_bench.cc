@@ -4,8 +4,9 @@
 // best of several runs in one process; tools/compare_llama repeats whole processes, interleaved
 // with llama.cpp's, and takes medians.
 //
-//   forward_bench MODEL [--threads 2] [--json] [--cpu-time]
+//   forward_bench MODEL [--threads 2] [--json] [--cpu-time] [--prompts 256,2048]
 //
+// --prompts measures nothing but prefill of these lengths, in steps of 512 rows.
 // --cpu-time counts the process's own CPU seconds instead of the clock's: with one thread, a figure
 // that holds on a machine that others use too.
 
@@ -29,15 +30,15 @@ using namespace weir;
 constexpr std::uint32_t kTogether = 32;
 constexpr std::uint32_t kDepth = 128;
 constexpr std::uint32_t kSteps = 32;
-constexpr std::uint32_t kMostPrompt = 512;
+constexpr std::uint32_t kMostRows = 512;
 
 class Bench {
  public:
-  Bench(model::Model& model, bool cpu_time)
+  Bench(model::Model& model, bool cpu_time, std::uint32_t longest)
       : cpu_time_(cpu_time),
         model_(model),
-        arena_(model.kv_shape(), kTogether * kPagesEach),
-        tokens_(kMostPrompt) {
+        arena_(model.kv_shape(), std::max(kTogether * kPagesEach, longest / kPageTokens + 1)),
+        tokens_(longest) {
     for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       tokens_[i] = static_cast<TokenId>((1000 + 37 * i % 20000) % model.shape().vocabulary);
@@ -45,7 +46,10 @@ class Bench {
   }
 
   double prefill(std::size_t count) {
-    return rate(count, [&] { step(0, count); });
+    return rate(count, [&] {
+      for (std::size_t at = 0; at < count; at += kMostRows)
+        step(at, std::min<std::size_t>(kMostRows, count - at));
+    });
   }
 
   double generate(std::size_t count) {
@@ -84,7 +88,7 @@ class Bench {
 
  private:
   static constexpr std::uint32_t kPagesEach = (kDepth + kSteps + kPageTokens - 1) / kPageTokens;
-  static_assert(kTogether * kPagesEach * kPageTokens >= kMostPrompt + 1);
+  static_assert(kTogether * kPagesEach * kPageTokens >= kMostRows + 1);
 
   [[nodiscard]] std::span<const PageId> pages_of(std::uint32_t sequence) const {
     return std::span(pages_).subspan(std::size_t{sequence} * kPagesEach, kPagesEach);
@@ -136,18 +140,29 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_flag("--json", json, "One JSON object");
+  std::vector<std::uint32_t> prompts;
+  app.add_option("--prompts", prompts, "Only prefill, of prompts of these lengths")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 32768));
   app.add_flag("--cpu-time", cpu_time, "Count CPU seconds, not the clock's");
   CLI11_PARSE(app, argc, argv);
 
   const auto file = or_exit(format::open_model_file(path));
   compute::ThreadPool pool(threads, compute::ThreadPool::Sizing::kAdaptive);
   model::ModelOptions options;
-  options.context = 1024;
+  std::uint32_t longest = kMostRows;
+  for (const std::uint32_t prompt : prompts) longest = std::max(longest, prompt);
+  options.context = longest + kMostRows;
   options.max_logit_rows = kTogether;
   const auto model =
       or_exit(model::Model::load(*file, or_exit(model::read_shape(*file)), options, pool));
-  Bench bench(*model, cpu_time);
+  Bench bench(*model, cpu_time, longest);
   bench.prefill(128);
+  for (const std::uint32_t prompt : prompts) {
+    fmt::print("prefill {}: {:.1f} tokens/s\n", prompt,
+               bench.best(3, [&] { return bench.prefill(prompt); }));
+  }
+  if (!prompts.empty()) return 0;
   bench.generate(8);
   const double pp128 = bench.best(5, [&] { return bench.prefill(128); });
   const double pp512 = bench.best(3, [&] { return bench.prefill(512); });

@@ -76,25 +76,6 @@ std::uint64_t query_words(const KvArena& arena) {
   return kQueryHeader + arena.layout().value_stride;
 }
 
-/// Folds one vector's partials of consecutive groups, `step` floats apart.
-class Fold {
- public:
-  Fold(std::uint32_t head_dim, float* out) : head_dim_(head_dim), out_(out) {}
-  void add(const float* partial) {
-    if (partial[1] != 0.0F)
-      fold_partial(partial, head_dim_, state_, out_);  // Else it sees none of the group.
-  }
-  void finish() {
-    const float inverse = 1.0F / state_.sum;
-    for (std::uint32_t d = 0; d < head_dim_; ++d) out_[d] *= inverse;
-  }
-
- private:
-  AttentionState state_;
-  std::uint32_t head_dim_;
-  float* out_;
-};
-
 /// Everything attend() was given, as a list of tiles in one order, shared among the workers by what
 /// each costs. Who computes a tile or a group does not show in its bits.
 class Work {
@@ -175,16 +156,18 @@ class Work {
       const Queries q = queries(at);
       AttentionTile t = q.tile(span);
       prepare_queries(t, words);
-      std::uint32_t i = 0;
-      for (; i < t.vectors; ++i) t.partial[i] = partials + i * partial_floats(arena_);
-      Fold folds[kTileVectors] = {fold(q, span, 0), fold(q, span, 1), fold(q, span, 2),
-                                  fold(q, span, 3), fold(q, span, 4), fold(q, span, 5)};
+      AttentionState states[kTileVectors];
+      for (std::uint32_t i = 0; i < t.vectors; ++i) {
+        t.partial[i] = partials + i * partial_floats(arena_);
+        states[i].out = q.out(span.vector + i);
+      }
+      const std::span folded = std::span(states).first(t.vectors);
       for (std::uint32_t g = 0; g < span.groups(); ++g) {
         const std::uint32_t group = span.first_group() + g;
         attend_group(t, group, ahead(at, t, group));
-        for (i = 0; i < t.vectors; ++i) folds[i].add(t.partial[i]);
+        fold_partials(std::span(t.partial).first(t.vectors), arena_.shape().head_dim, folded);
       }
-      for (i = 0; i < t.vectors; ++i) folds[i].finish();
+      finish_folding(arena_.shape().head_dim, folded);
     });
   }
 
@@ -221,17 +204,17 @@ class Work {
     each_tile([&](const Place& at, const TileSpan& span) {
       for (std::uint32_t i = 0; i < span.vectors; ++i) {
         if (turn++ % team.workers() != team.index()) continue;
-        Fold f = fold(queries(at), span, i);
-        for (std::uint32_t g = 0; g < span.groups(); ++g)
-          f.add(scratch + (base + std::uint64_t{g} * span.vectors + i) * step);
-        f.finish();
+        AttentionState state;
+        state.out = queries(at).out(span.vector + i);
+        for (std::uint32_t g = 0; g < span.groups(); ++g) {
+          const float* const partial =
+              scratch + (base + std::uint64_t{g} * span.vectors + i) * step;
+          fold_partials({&partial, 1}, arena_.shape().head_dim, {&state, 1});
+        }
+        finish_folding(arena_.shape().head_dim, {&state, 1});
       }
       base += std::uint64_t{span.groups()} * span.vectors;
     });
-  }
-
-  [[nodiscard]] Fold fold(const Queries& q, const TileSpan& span, std::uint32_t i) const {
-    return {arena_.shape().head_dim, i < span.vectors ? q.out(span.vector + i) : nullptr};
   }
 
   const KvArena& arena_;

@@ -44,6 +44,7 @@ class GroupPass {
     std::uint32_t p = page_begin_;
     for (; p + kWide <= page_end_; p += kWide) score<kWide>(p);
     for (; p < page_end_; ++p) score<1>(p);
+    for (int m = 0; m < M; ++m) find_largest(m);
     for (int m = 0; m < M; ++m) softmax(m);
     const std::uint64_t width = layout_.value_stride;
     std::uint64_t d = 0;
@@ -102,11 +103,15 @@ class GroupPass {
     }
   }
 
-  /// Turns dot products into scores.
+  /// Turns dot products into scores where a constant is not all that is between them.
   void scale(int m) {
+    const float cap = t_.shape->soft_cap;
+    if (!Dots::kIntegers && cap == 0.0F) {
+      factor_[m] = t_.shape->scale;
+      return;
+    }
     float factor = t_.shape->scale;
     if constexpr (Dots::kIntegers) factor *= std::bit_cast<float>(t_.factors[m][0]);
-    const float cap = t_.shape->soft_cap;
     for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
       float* w = weight_[m] + p * kPageTokens;
       F32x16 s = load(w);
@@ -115,38 +120,42 @@ class GroupPass {
       if (cap != 0.0F) s = mul(set(cap), tanh(mul(s, set(1.0F / cap))));
       store(s, w);
     }
+    factor_[m] = 1.0F;
   }
   /// Of the keys (0) or the values (1) of a page.
   [[nodiscard]] WEIR_INLINE F32x16 scales(std::uint32_t page, std::uint32_t which) const {
     return load_bf16(reinterpret_cast<const std::uint16_t*>(record_[page]) + which * kPageTokens);
   }
 
-  /// Turns dot products into weights and these into factors; m and l of the partial.
-  void softmax(int m) {
+  /// What the vector sees of the group, clamped into what the tile does: it may see nothing.
+  [[nodiscard]] std::uint32_t begin_of(int m) const {
+    return std::clamp(t_.first[m], base_ + begin_, base_ + end_) - base_;
+  }
+  [[nodiscard]] std::uint32_t end_of(int m) const {
+    return std::clamp(t_.last[m] + 1, base_ + begin_, base_ + end_) - base_;
+  }
+
+  /// The largest score, before its factor; minus infinity where a score is not seen.
+  void find_largest(int m) {
     scale(m);
     const float lowest = -std::numeric_limits<float>::infinity();
     float* w = weight_[m];
-    // Clamped into the tile: a vector that sees nothing of this group ends with sum 0 and is left
-    // out.
-    const std::uint32_t begin = std::clamp(t_.first[m], base_ + begin_, base_ + end_) - base_;
-    const std::uint32_t end = std::clamp(t_.last[m] + 1, base_ + begin_, base_ + end_) - base_;
-    set_outside(w, begin, end, lowest);
+    set_outside(w, begin_of(m), end_of(m), lowest);
     F32x16 most = set(lowest);
     for (std::uint32_t p = page_begin_; p < page_end_; ++p)
       most = max(load(w + p * kPageTokens), most);
-    const float largest = largest_lane(most);
-    float* out = t_.partial[m];
-    out[0] = largest;
-    if (begin >= end) {
-      out[1] = 0.0F;
-      step_[m] = 0.0F;
-      offset_[m] = 0;
-      std::fill_n(factors_[m], kGroupPositions, 0U);
-      return;
-    }
+    // 0 lets what sees nothing end with weights and a sum of 0: it is left out.
+    largest_[m] = begin_of(m) < end_of(m) ? largest_lane(most) : 0.0F;
+  }
+
+  /// Turns scores into weights and these into factors; m and l of the partial.
+  void softmax(int m) {
+    float* w = weight_[m];
+    const F32x16 factor = set(factor_[m]);
+    const float largest = largest_[m] * factor_[m];
     F32x16 sums = set(0.0F);
     for (std::uint32_t p = page_begin_; p < page_end_; ++p) {
-      const F32x16 e = exp(sub(load(w + p * kPageTokens), set(largest)));
+      const F32x16 e = exp_of_negative(fma(load(w + p * kPageTokens), factor, set(-largest)));
       const std::uint64_t lines = ceil_div(third_bytes(), M * kAlignment);
       Fetch next = fetch(p, 1, static_cast<std::uint64_t>(m), M, lines);
       for (std::uint64_t i = 0; i < lines; ++i) next.next();
@@ -157,9 +166,10 @@ class GroupPass {
         Dots::pack_weights(e, factors_of(m, p));
       }
     }
-    out[1] = sum_lanes(sums);
+    t_.partial[m][0] = largest;
+    t_.partial[m][1] = sum_lanes(sums);
     if constexpr (Dots::kIntegers) {
-      set_outside(w, begin, end, 0.0F);  // A scale that was never written may be NaN.
+      set_outside(w, begin_of(m), end_of(m), 0.0F);  // A scale that was never written may be NaN.
       quantise_weights(m);
     }
   }
@@ -243,6 +253,8 @@ class GroupPass {
   std::uint32_t begin_, end_;            ///< Positions the tile sees, within the group.
   std::uint32_t page_begin_, page_end_;  ///< Within the group.
   const std::byte* record_[kGroupPages];
+  float factor_[M];                               ///< From scores to the softmax's exponents.
+  float largest_[M];                              ///< Score.
   float step_[M];                                 ///< Of a weight's code.
   std::int32_t offset_[M];                        ///< What the offset of the values' codes adds.
   alignas(64) float weight_[M][kGroupPositions];  ///< Dot products, scores, exp(score - largest).
@@ -313,31 +325,55 @@ void PrepareQueries(AttentionTile& tile, std::uint32_t* words) {
   });
 }
 
-/// Merges the next group into the state: both are brought to the larger maximum.
-void FoldPartial(const float* partial, std::uint64_t width, AttentionState& state, float* out) {
-  const float largest = partial[0];
-  const float sum = partial[1];
-  const float* values = partial + kPartialHeader;
-  alignas(64) float lanes[kLanes] = {};
-  if (state.empty) {
-    state = {false, largest, sum};
-    std::copy(values, values + width, out);
-    return;
+/// Merges the next group into each state: both are brought to the larger maximum.
+void FoldPartials(std::span<const float* const> partials, std::uint64_t width,
+                  std::span<AttentionState> states) {
+  static_assert(2 * kTileVectors <= kLanes);
+  WEIR_CHECK(partials.size() == states.size() && states.size() <= kTileVectors,
+             "a tile has so many vectors");
+  // The weights of all, of what was there and of what comes, in one exp.
+  alignas(64) float weights[kLanes] = {};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    AttentionState& state = states[i];
+    const float largest = partials[i][0];
+    const float both = state.empty || largest > state.largest ? largest : state.largest;
+    weights[i] = state.empty ? 0.0F : state.largest - both;
+    weights[kTileVectors + i] = largest - both;
+    if (partials[i][1] != 0.0F) state.largest = both;
   }
-  const float both = largest > state.largest ? largest : state.largest;
-  lanes[0] = state.largest - both;
-  lanes[1] = largest - both;
-  store(exp(load(lanes)), lanes);
-  const F32x16 old_weight = set(lanes[0]);
-  const F32x16 new_weight = set(lanes[1]);
-  state.sum = std::fma(state.sum, lanes[0], sum * lanes[1]);
-  state.largest = both;
-  const auto merged = [&](const F32x16& old, std::uint64_t d) {
-    return fma(old, old_weight, mul(load(values + d), new_weight));
-  };
-  std::uint64_t d = 0;
-  for (; d + kLanes <= width; d += kLanes) store(merged(load(out + d), d), out + d);
-  if (d < width) store_some(merged(load_some(out + d, width - d), d), out + d, width - d);
+  store(exp_of_negative(load(weights)), weights);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    AttentionState& state = states[i];
+    const float sum = partials[i][1];
+    const float* values = partials[i] + kPartialHeader;
+    float* const out = state.out;
+    if (sum == 0.0F) continue;  // It sees none of the group.
+    if (state.empty) {
+      state.empty = false;
+      state.sum = sum;
+      std::copy(values, values + width, out);
+      continue;
+    }
+    const F32x16 old_weight = set(weights[i]);
+    const F32x16 new_weight = set(weights[kTileVectors + i]);
+    state.sum = std::fma(state.sum, weights[i], sum * weights[kTileVectors + i]);
+    const auto merged = [&](const F32x16& old, std::uint64_t d) {
+      return fma(old, old_weight, mul(load(values + d), new_weight));
+    };
+    std::uint64_t d = 0;
+    for (; d + kLanes <= width; d += kLanes) store(merged(load(out + d), d), out + d);
+    if (d < width) store_some(merged(load_some(out + d, width - d), d), out + d, width - d);
+  }
+}
+
+void FinishFolding(std::uint64_t width, std::span<AttentionState> states) {
+  for (const AttentionState& state : states) {
+    const F32x16 inverse = set(1.0F / state.sum);
+    float* const out = state.out;
+    std::uint64_t d = 0;
+    for (; d + kLanes <= width; d += kLanes) store(mul(load(out + d), inverse), out + d);
+    if (d < width) store_some(mul(load_some(out + d, width - d), inverse), out + d, width - d);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -348,7 +384,8 @@ HWY_AFTER_NAMESPACE();
 namespace weir::compute {
 HWY_EXPORT(AttendGroup);
 HWY_EXPORT(PrepareQueries);
-HWY_EXPORT(FoldPartial);
+HWY_EXPORT(FoldPartials);
+HWY_EXPORT(FinishFolding);
 void prepare_queries(AttentionTile& tile, std::uint32_t* words) {
   HWY_DYNAMIC_DISPATCH(PrepareQueries)(tile, words);
 }
@@ -366,8 +403,12 @@ AttentionAhead records_of(const AttentionTile& tile, std::uint32_t group) {
 void attend_group(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead) {
   HWY_DYNAMIC_DISPATCH(AttendGroup)(tile, group, ahead);
 }
-void fold_partial(const float* partial, std::uint64_t width, AttentionState& state, float* out) {
-  HWY_DYNAMIC_DISPATCH(FoldPartial)(partial, width, state, out);
+void fold_partials(std::span<const float* const> partials, std::uint64_t head_dim,
+                   std::span<AttentionState> states) {
+  HWY_DYNAMIC_DISPATCH(FoldPartials)(partials, head_dim, states);
+}
+void finish_folding(std::uint64_t head_dim, std::span<AttentionState> states) {
+  HWY_DYNAMIC_DISPATCH(FinishFolding)(head_dim, states);
 }
 }  // namespace weir::compute
 #endif

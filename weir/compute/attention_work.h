@@ -9,6 +9,7 @@
 /// which group can show. Thread safety: pure functions over the caller's memory.
 
 #include <cstdint>
+#include <span>
 
 #include "weir/base/ids.h"
 #include "weir/compute/attention.h"
@@ -50,7 +51,10 @@ struct AttentionAhead {
   std::uint32_t pages = 0;  ///< 0: nothing.
 };
 
+/// One query vector's result so far: of the groups folded, the largest score, the sum of weights,
+/// and the weighted sum of values in `out` [head_dim].
 struct AttentionState {
+  float* out = nullptr;
   bool empty = true;
   float largest = 0.0F;
   float sum = 0.0F;
@@ -66,7 +70,11 @@ void prepare_queries(AttentionTile& tile, std::uint32_t* words);
 /// REQUIRES: the tile sees some of them; its queries are prepared.
 void attend_group(const AttentionTile& tile, std::uint32_t group, const AttentionAhead& ahead);
 
-/// Folds a partial with l != 0 into state and out [width].
-void fold_partial(const float* partial, std::uint64_t width, AttentionState& state, float* out);
+/// Folds the next group's partial of each vector, those with l = 0 left out.
+/// REQUIRES: as many partials as states, at most kTileVectors.
+void fold_partials(std::span<const float* const> partials, std::uint64_t head_dim,
+                   std::span<AttentionState> states);
+/// After the last group: divides by the sum.
+void finish_folding(std::uint64_t head_dim, std::span<AttentionState> states);
 
 }  // namespace weir::compute

@@ -22,6 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 void ExpOf(const float* x, float* y) { store(exp(load(x)), y); }
+void ExpOfNegative(const float* x, float* y) { store(exp_of_negative(load(x)), y); }
 void TanhOf(const float* x, float* y) { store(tanh(load(x)), y); }
 void SiluOf(const float* x, float* y) { store(silu(load(x)), y); }
 void GeluOf(const float* x, float* y) { store(gelu_tanh(load(x)), y); }
@@ -39,6 +40,7 @@ HWY_AFTER_NAMESPACE();
 namespace weir::compute {
 namespace {
 HWY_EXPORT(ExpOf);
+HWY_EXPORT(ExpOfNegative);
 HWY_EXPORT(TanhOf);
 HWY_EXPORT(SiluOf);
 HWY_EXPORT(GeluOf);
@@ -49,6 +51,7 @@ HWY_EXPORT(SumOf);
 
 // A dispatch macro cannot be passed on; a function can.
 void exp_of(const float* x, float* y) { HWY_DYNAMIC_DISPATCH(ExpOf)(x, y); }
+void exp_of_negative_of(const float* x, float* y) { HWY_DYNAMIC_DISPATCH(ExpOfNegative)(x, y); }
 void tanh_of(const float* x, float* y) { HWY_DYNAMIC_DISPATCH(TanhOf)(x, y); }
 void silu_of(const float* x, float* y) { HWY_DYNAMIC_DISPATCH(SiluOf)(x, y); }
 void gelu_of(const float* x, float* y) { HWY_DYNAMIC_DISPATCH(GeluOf)(x, y); }
@@ -94,6 +97,29 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size();
 }
 
+TEST(Math, TheExponentialOfASoftmaxIsExactWithinItsRangeAndZeroBelow) {
+  on_every_target([] {
+    std::vector<float> x(16, -INFINITY);
+    const std::vector<float> far = {-INFINITY, -3e38F, -1000.0F, -87.7F, NAN, 0.0F, -0.0F, 1e-6F};
+    std::ranges::copy(far, x.begin());
+    const std::vector<float> y = values_of(exp_of_negative_of, x);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(std::bit_cast<std::uint32_t>(y[i]), 0U) << x[i];
+    EXPECT_TRUE(std::isnan(y[4]));
+    EXPECT_EQ(y[5], 1.0F);
+    EXPECT_EQ(y[6], 1.0F);
+    EXPECT_NEAR(y[7], 1.0F, 2e-6F);
+    for (std::size_t i = 8; i < y.size(); ++i) EXPECT_EQ(y[i], 0.0F);
+    std::vector<float> near(1 << 16);
+    for (std::size_t i = 0; i < near.size(); ++i)
+      near[i] = -87.0F * static_cast<float>(i) / static_cast<float>(near.size());
+    const std::vector<float> got = values_of(exp_of_negative_of, near);
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      const double want = std::exp(static_cast<double>(near[i]));
+      EXPECT_NEAR(got[i], want, 1.1 * std::ldexp(1.0, std::ilogb(want) - 23)) << near[i];
+    }
+  });
+}
+
 TEST(Math, ErrorsStayWithinTheStatedOnes) {
   on_every_target([] {
     EXPECT_LT(worst_ulp(exp_of, 88.0F, [](double x) { return std::exp(x); }), 1.1);
@@ -111,7 +137,7 @@ TEST(Math, ErrorsStayWithinTheStatedOnes) {
 }
 
 TEST(Math, EveryTargetGivesTheSameBits) {
-  for (const Function f : {exp_of, tanh_of, silu_of, gelu_of}) {
+  for (const Function f : {exp_of, exp_of_negative_of, tanh_of, silu_of, gelu_of}) {
     std::vector<float> first;
     on_every_target([&] {
       const std::vector<float> y = values_of(f, points(110.0F));

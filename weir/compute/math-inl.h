@@ -16,6 +16,19 @@ HWY_BEFORE_NAMESPACE();
 namespace weir::compute {
 namespace HWY_NAMESPACE {
 
+/// e^(x - n ln 2), n the integer nearest x / ln 2.
+WEIR_INLINE F32x16 exp_of_fraction(const F32x16& x, const F32x16& n) {
+  // ln 2 in two parts; n times the first is exact.
+  F32x16 r = fma(n, set(-0.693359375F), x);
+  r = fma(n, set(2.12194442e-4F), r);
+  F32x16 q = set(1.38144672e-3F);
+  q = fma(q, r, set(8.36878084e-3F));
+  q = fma(q, r, set(4.16683927e-2F));
+  q = fma(q, r, set(1.66665196e-1F));
+  q = fma(q, r, set(0.49999994F));
+  return add(fma(q, mul(r, r), r), set(1.0F));
+}
+
 /// e^x to 1.0 ulp; 0 below -104, infinity above 88.73, NaN for NaN.
 WEIR_INLINE F32x16 exp(const F32x16& x) {
   // e^x = 2^n e^r with n the integer nearest x / ln 2 and |r| <= ln 2 / 2. Beyond +-104 the result
@@ -27,15 +40,7 @@ WEIR_INLINE F32x16 exp(const F32x16& x) {
   const F32x16 rounder = set(12582912.0F);  // 1.5 x 2^23: leaves the integer in the low bits.
   const F32x16 shifted_up = fma(c, set(1.44269504F), rounder);
   const F32x16 n = sub(shifted_up, rounder);
-  // ln 2 in two parts; n times the first is exact.
-  F32x16 r = fma(n, set(-0.693359375F), c);
-  r = fma(n, set(2.12194442e-4F), r);
-  F32x16 q = set(1.38144672e-3F);
-  q = fma(q, r, set(8.36878084e-3F));
-  q = fma(q, r, set(4.16683927e-2F));
-  q = fma(q, r, set(1.66665196e-1F));
-  q = fma(q, r, set(0.49999994F));
-  const F32x16 p = add(fma(q, mul(r, r), r), set(1.0F));
+  const F32x16 p = exp_of_fraction(c, n);
   // 2^n in two factors, since n may leave the exponent's range on the way to 0 or infinity.
   const I32x16 whole = sub(bits_of(shifted_up), bits_of(rounder));
   const I32x16 half = shift_right<1>(whole);
@@ -43,6 +48,20 @@ WEIR_INLINE F32x16 exp(const F32x16& x) {
   const F32x16 a = from_bits(shift_left<23>(add(half, bias)));
   const F32x16 b = from_bits(shift_left<23>(add(sub(whole, half), bias)));
   return mul(mul(p, a), b);
+}
+
+/// e^x for x <= 0, as a softmax asks it, to 1.0 ulp; exactly 0 below -87.7, NaN for NaN. Tiny x > 0
+/// are taken.
+WEIR_INLINE F32x16 exp_of_negative(const F32x16& x) {
+  // As exp(), but 2^n is one factor: its exponent field n + 127 is left in the low bits, and 0
+  // there makes it 0.
+  const F32x16 least = set(-88.0F);
+  const F32x16 c = select_less(x, least, least, x);
+  const F32x16 rounder = set(12582912.0F + 127.0F);
+  const F32x16 shifted_up = fma(c, set(1.44269504F), rounder);
+  const F32x16 n = sub(shifted_up, rounder);
+  const F32x16 power = from_bits(shift_left<23>(bits_of(shifted_up)));
+  return mul(exp_of_fraction(c, n), power);
 }
 
 /// x / (1 + e^-x)

@@ -122,10 +122,11 @@ void tile(const Chunk& chunk, std::uint64_t blocks, const TileRows& rows, bool f
       store(sum[m], acc + static_cast<std::uint64_t>(m) * acc_stride);
 }
 
-/// out[m] = panel x row m, codes unpacked in registers: the same operations in the same order.
+/// out[m] = panel x row m, or that much more, codes unpacked in registers: the same operations in
+/// the same order.
 template <DType kType, int M>
 void whole_panel(const std::uint8_t* panel, std::uint64_t blocks, const TileRows& rows, float* out,
-                 std::uint64_t out_stride) {
+                 std::uint64_t out_stride, bool add_to_out) {
   constexpr TileKind kKind = tile_kind(panel_format(kType));
   constexpr int kGroups = 32 / kKind.group;
   F32x16 sum[M];
@@ -136,7 +137,7 @@ void whole_panel(const std::uint8_t* panel, std::uint64_t blocks, const TileRows
     U8x64 codes[8];
     F32x16 scale[kGroups];
     F32x16 minimum[kGroups];
-    reader.prefetch();
+    reader.template prefetch<M>();
     reader.next(codes, scale, minimum);
     WEIR_UNROLL for (int g = 0; g < kGroups; ++g) {
       I32x16 dots[M];
@@ -146,8 +147,10 @@ void whole_panel(const std::uint8_t* panel, std::uint64_t blocks, const TileRows
       add_group<kKind>(dots, scale[g], minimum[g], rows, b, g, sum);
     }
   }
-  WEIR_UNROLL for (int m = 0; m < M; ++m)
-      store(sum[m], out + static_cast<std::uint64_t>(m) * out_stride);
+  WEIR_UNROLL for (int m = 0; m < M; ++m) {
+    float* const to = out + static_cast<std::uint64_t>(m) * out_stride;
+    store(add_to_out ? add(sum[m], load(to)) : sum[m], to);
+  }
 }
 
 /// Rows [row, row + count) of a tile, at the panel's block b0.
@@ -182,10 +185,10 @@ void by_chunks(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t r
 /// The same, codes unpacked anew for each tile of rows.
 template <DType kType>
 void by_tiles(const PanelProduct& p, const std::uint8_t* panel, std::uint64_t row0,
-              std::uint64_t row_end, float* out, std::uint64_t out_stride) {
+              std::uint64_t row_end, float* out, std::uint64_t out_stride, bool add_to_out) {
   for_tiles<kTileRows>(row0, row_end, [&]<int M>(std::uint64_t row) {
     whole_panel<kType, M>(panel, p.columns / kBlockColumns, tile_rows(p, row, 0),
-                          out + (row - row0) * out_stride, out_stride);
+                          out + (row - row0) * out_stride, out_stride, add_to_out);
   });
 }
 
@@ -199,11 +202,11 @@ void multiply(const PanelProduct& p) {
       float* out = p.out + row0 * p.out_stride + panel * kLanes;
       const std::uint64_t lanes = std::min<std::uint64_t>(kLanes, p.outputs - panel * kLanes);
       // The last panel may have fewer outputs than lanes: nothing past them may be written.
-      const bool straight = lanes == kLanes && !p.add;
+      const bool straight = lanes == kLanes && (kCodesInRegisters || !p.add);
       float* to = straight ? out : aside[0];
       const std::uint64_t stride = straight ? p.out_stride : kLanes;
       if constexpr (kCodesInRegisters) {
-        by_tiles<kType>(p, source, row0, row_end, to, stride);
+        by_tiles<kType>(p, source, row0, row_end, to, stride, straight && p.add);
       } else {
         by_chunks<kType>(p, source, row0, row_end, to, stride);
       }
