@@ -111,6 +111,17 @@ def test_a_trace_is_replayed(echo, tmp_path):
     assert run["start_times"] == pytest.approx([0, 0.2])
 
 
+def test_a_run_is_given_up_once_its_objective_is_out_of_reach(echo, tmp_path):
+    server, path = echo("--first", 60_000), tmp_path / "run.json"
+    flags = ["--quiet", "--json", path, "--requests", 100, "--warmup", 0, "--give-up-below", 90]
+    bench("serve", server.url, *flags, "--rate", 1000, "--slo", "ttft:200", code=1)
+    run = json.loads(path.read_text())
+    assert run["weir"]["stopped"] == "11 of 100 requests have missed ttft:200"
+    cut = [ended for outcome, ended in zip(run["weir"]["outcomes"], run["weir"]["ended_after"]) if outcome == "cut_off"]
+    assert sum(ended > .2 for ended in cut) >= 11 and run["weir"]["first_after"] == [None] * 100
+    assert "needs an objective" in bench("serve", server.url, *flags, code=2).stderr
+
+
 def test_errors_are_counted_by_kind(echo, tmp_path):
     run = measure(echo("--fail-every", 5), tmp_path, "--users", 3, "--requests", 50, "--warmup", 0)
     assert run["failed"] == 10 and run["weir"]["errors_by_kind"] == {"http_500": 10}

@@ -72,6 +72,9 @@ Result<BenchRunner> BenchRunner::prepare(const BenchSettings& settings) {
   if (!settings.slo.empty()) {
     WEIR_TRY(slo, measure::parse_slo(settings.slo));
   }
+  if (settings.give_up_below > 0 && slo.empty()) {
+    return fail(Code::kInvalidArgument, "--give-up-below needs an objective: give --slo", "slo");
+  }
   measure::BodySpec bodies;
   WEIR_TRY(bodies.endpoint, endpoint_of(settings));
   bodies.temperature = settings.temperature;
@@ -111,6 +114,13 @@ Result<measure::RunReport> BenchRunner::run(const Load& load) {
   ++runs_;
   WEIR_TRY(measure::Plan plan, plan_of(settings_, load, runs_));
   options.concurrency = load.users;
+  if (settings_.give_up_below > 0) {
+    const double may_miss = (100 - settings_.give_up_below) / 100;
+    options.slo = slo_;
+    // A tenth of 30 requests is 3, whatever the product of doubles says.
+    options.most_missed =
+        static_cast<std::uint32_t>(may_miss * static_cast<double>(plan.requests.size()) + 1e-6);
+  }
   const auto begun = sys::SystemClock().unix_seconds();
   WEIR_TRY(load::LoadRun run, load::run_load(target_, options, plan, bodies, stop));
 

@@ -116,6 +116,10 @@ void add_target_options(CLI::App& command, BenchSettings& s) {
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
   command
+      .add_option("--give-up-below", s.give_up_below,
+                  "End a run once fewer percent of its requests than this can still meet --slo")
+      ->check(CLI::Range(0.0, 100.0));
+  command
       .add_option("--max-outstanding", s.max_outstanding,
                   "Stop when so many requests wait: the server is drowned")
       ->capture_default_str()

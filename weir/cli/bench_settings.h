@@ -59,6 +59,7 @@ struct BenchSettings {
   std::string extra;
   double drain_s = 60;
   double timeout_s = 600;
+  double give_up_below = 0;  ///< Percent of the requests that may still meet the objective.
   std::uint32_t max_outstanding = 1024;
   int nice = 5;
 

@@ -22,6 +22,8 @@ using measure::Outcome;
 
 /// How often the run asks whether it should stop.
 constexpr auto kTick = std::chrono::milliseconds(50);
+/// Nanoseconds in 64 bits hold nine times that.
+constexpr double kMostSeconds = 1e9;
 
 double thread_cpu_seconds() {
   timespec at{};
@@ -29,9 +31,10 @@ double thread_cpu_seconds() {
   return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
 }
 
-/// What becomes due: a request is sent, its client leaves, or its time is up.
+/// What becomes due: a request is sent, its client leaves, its first token should be there, or its
+/// time is up.
 struct Due {
-  enum class What : std::uint8_t { kSend, kLeave, kTimeout };
+  enum class What : std::uint8_t { kSend, kLeave, kFirstToken, kTimeout };
   Duration at;
   std::uint64_t order;  ///< Equal instants keep the plan's order.
   std::uint32_t request;
@@ -51,6 +54,7 @@ class Load {
     WEIR_TRY_STATUS(wire_.find(target_));
     WEIR_TRY_STATUS(make_messages());
     records_.resize(plan_.requests.size());
+    missed_.resize(plan_.requests.size());
     histories_.resize(plan_.requests.size());
     for (std::uint32_t i = 0; i < records_.size(); ++i) {
       const auto& request = plan_.requests[i];
@@ -134,6 +138,8 @@ class Load {
       if (due.what == Due::What::kSend) {
         --sends_due_;
         send(due.request, due.at);
+      } else if (due.what == Due::What::kFirstToken) {
+        if (wire_.awaits_first_token(due.request)) count_missed(due.request);
       } else {
         const bool leaves = due.what == Due::What::kLeave;
         wire_.hang_up(due.request, leaves ? Outcome::kLeft : Outcome::kTimeout,
@@ -162,6 +168,10 @@ class Load {
     if (request.leave_after != measure::kNever) {
       add_due(scheduled + request.leave_after, index, Due::What::kLeave);
     }
+    if (options_.slo.ttft_ms) {
+      const double wait_s = std::min(*options_.slo.ttft_ms / 1e3, kMostSeconds);
+      add_due(scheduled + from_seconds(wait_s), index, Due::What::kFirstToken);
+    }
     add_due(scheduled + options_.request_timeout, index, Due::What::kTimeout);
     wire_.fly(index, messages_[index],
               {.streamed = options_.endpoint != measure::Endpoint::kEmbeddings,
@@ -181,6 +191,7 @@ class Load {
     messages_[index] = {};
     --outstanding_;
     count_failures(records_[index]);
+    if (records_[index].counts() && !options_.slo.met(records_[index])) count_missed(index);
     if (over_) return;
     if (goes_on) {
       add_due(records_[index].done + request.think, request.next, Due::What::kSend);
@@ -211,6 +222,15 @@ class Load {
     } else if (++failures_ >= options_.give_up_after) {
       end_early(
           fmt::format("{} requests in a row failed, the last with: {}", failures_, record.detail));
+    }
+  }
+
+  void count_missed(std::uint32_t index) {
+    if (over_ || missed_[index]) return;
+    missed_[index] = true;
+    if (++missed_count_ > options_.most_missed) {
+      end_early(fmt::format("{} of {} requests have missed {}", missed_count_, records_.size(),
+                            options_.slo.text()));
     }
   }
 
@@ -273,6 +293,8 @@ class Load {
   std::uint32_t sends_due_ = 0;
   std::uint32_t outstanding_ = 0;
   std::uint32_t failures_ = 0;
+  std::vector<bool> missed_;
+  std::uint32_t missed_count_ = 0;
   Instant last_send_{0};
   bool over_ = false;
   std::string stopped_;

@@ -6,12 +6,14 @@
 ///
 /// It stops itself: at the end of the plan, when its time for sending is over and what runs has had
 /// `drain` more, when `stop` says so, when more than `max_outstanding` requests of an open loop
-/// wait (the server is drowned), or when `give_up_after` requests in a row fail without the server
-/// refusing them for load. What still runs then is hung up on, so that a server that notices may
-/// drop its work. Thread safety: each call runs on its caller's thread and blocks it.
+/// wait (the server is drowned), when more than `most_missed` requests have missed the objective,
+/// or when `give_up_after` requests in a row fail without the server refusing them for load. What
+/// still runs then is hung up on, so that a server that notices may drop its work. Thread safety:
+/// each call runs on its caller's thread and blocks it.
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "weir/measure/plan.h"
 #include "weir/measure/record.h"
 #include "weir/measure/request_body.h"
+#include "weir/measure/slo.h"
 
 namespace weir::load {
 
@@ -32,6 +35,10 @@ struct LoadOptions {
   Duration request_timeout = std::chrono::seconds(600);
   std::uint32_t give_up_after = 20;
   std::uint64_t max_body_bytes = std::uint64_t{512} << 20;  ///< Of all bodies together.
+  measure::Slo slo = {};                                    ///< What `most_missed` counts.
+  /// A request has missed when it ended without meeting the objective, or when the time to its
+  /// first token is over without one.
+  std::uint32_t most_missed = std::numeric_limits<std::uint32_t>::max();
 };
 
 struct LoadRun {

@@ -82,6 +82,35 @@ TEST_F(RunLoad, ADrownedServerIsLeftAlone) {
   EXPECT_NE(done.stopped.find("drowned"), std::string::npos);
 }
 
+TEST_F(RunLoad, AnObjectiveOutOfReachEndsIt) {
+  serve({.first = std::chrono::hours(1)});
+  measure::Plan planned = plan(40);  // The last comes after an hour.
+  for (std::size_t i = 20; i < planned.requests.size(); ++i) {
+    planned.requests[i].at = std::chrono::hours(1);
+  }
+  const LoadRun done = run(planned, {.slo = *measure::parse_slo("ttft:20"), .most_missed = 4});
+  EXPECT_EQ(done.stopped, "5 of 40 requests have missed ttft:20");
+  EXPECT_EQ(count(done, Outcome::kCutOff), 20U) << "they wait for their first tokens still";
+  EXPECT_EQ(count(done, Outcome::kUnsent), 20U);
+}
+
+TEST_F(RunLoad, AnObjectiveMissedByFewEnoughDoesNot) {
+  serve({.fail_every = 10});
+  const LoadRun done = run(
+      plan(40), {.concurrency = 1, .slo = *measure::parse_slo("ttft:3600000"), .most_missed = 4});
+  EXPECT_EQ(count(done, Outcome::kStatus), 4U);
+  EXPECT_EQ(count(done, Outcome::kCompleted), 36U);
+  EXPECT_TRUE(done.stopped.empty());
+}
+
+TEST_F(RunLoad, AnswersTooSlowEndItWhenTheyEnd) {
+  serve();
+  const LoadRun done = run(
+      plan(40), {.concurrency = 1, .slo = *measure::parse_slo("e2el:0.000001"), .most_missed = 4});
+  EXPECT_EQ(count(done, Outcome::kCompleted), 5U);
+  EXPECT_EQ(count(done, Outcome::kUnsent), 35U);
+}
+
 TEST_F(RunLoad, FailuresInARowEndIt) {
   serve({.fail_every = 1});
   const LoadRun done = run(plan(50), {.concurrency = 1, .give_up_after = 3});

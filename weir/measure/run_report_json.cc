@@ -60,7 +60,7 @@ json::object own_figures(const Figures& f) {
 
 void add_requests(json::object& out, const RunReport& report) {
   json::array input_lens, output_lens, ttfts, itls, latencies, start_times, errors, outcomes,
-      tenants, lags;
+      tenants, lags, first_after, ended_after;
   for (const auto& record : report.records) {
     const bool done = record.completed();
     input_lens.push_back(record.prompt_tokens);
@@ -75,6 +75,13 @@ void add_requests(json::object& out, const RunReport& report) {
     outcomes.push_back(json::string(name_of(record.outcome)));
     tenants.push_back(record.tenant);
     lags.push_back(seconds(record.sent - record.scheduled));
+    // Also of what did not complete, so that other objectives can be judged by the same records.
+    const bool sent = record.outcome != Outcome::kUnsent;
+    const bool began = done || record.pieces > 0;
+    first_after.push_back(began ? json::value(seconds(record.first_token - record.scheduled))
+                                : json::value());
+    ended_after.push_back(sent ? json::value(seconds(record.done - record.scheduled))
+                               : json::value());
   }
   out["input_lens"] = std::move(input_lens);
   out["output_lens"] = std::move(output_lens);
@@ -87,6 +94,8 @@ void add_requests(json::object& out, const RunReport& report) {
   own["outcomes"] = std::move(outcomes);
   own["request_tenants"] = std::move(tenants);
   own["client_lags"] = std::move(lags);
+  own["first_after"] = std::move(first_after);
+  own["ended_after"] = std::move(ended_after);
 }
 
 constexpr std::string_view backend_of(Endpoint endpoint) {

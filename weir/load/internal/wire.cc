@@ -74,6 +74,10 @@ void Wire::fly(std::uint32_t index, std::string_view message, const FlightSpec& 
   });
 }
 
+bool Wire::awaits_first_token(std::uint32_t index) const {
+  return active_[index] && active_[index]->flight->record().pieces == 0;
+}
+
 void Wire::write(const ConnectionPtr& connection) {
   const std::uint32_t index = connection->index;
   connection->writing = true;

@@ -40,6 +40,9 @@ class Wire {
   /// REQUIRES: `index` is not in the air.
   void fly(std::uint32_t index, std::string_view message, const FlightSpec& spec);
 
+  /// In the air, and no text has come.
+  [[nodiscard]] bool awaits_first_token(std::uint32_t index) const;
+
   /// Lands it now by closing its connection; nothing when it is not in the air.
   void hang_up(std::uint32_t index, measure::Outcome outcome, std::string_view detail);
 
