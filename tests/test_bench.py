@@ -112,7 +112,7 @@ def test_a_trace_is_replayed(echo, tmp_path):
 
 
 def test_a_run_is_given_up_once_its_objective_is_out_of_reach(echo, tmp_path):
-    server, path = echo("--first", 60_000), tmp_path / "run.json"
+    server, path = echo("--first", 1500), tmp_path / "run.json"
     flags = ["--quiet", "--json", path, "--requests", 100, "--warmup", 0, "--give-up-below", 90]
     bench("serve", server.url, *flags, "--rate", 1000, "--slo", "ttft:200", code=1)
     run = json.loads(path.read_text())

@@ -25,12 +25,15 @@ svg{width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:var(--di
 font-weight:600;fill:var(--ink)}svg .key{fill:currentColor}.c0{color:var(--s0)}.c1{color:var(--s1)}.c2{color:var(--s2)}.c3{color:var(--s3)}
 .c4{color:var(--s4)}.c5{color:var(--s5)}.c6{color:var(--s6)}.c7{color:var(--s7)}svg .grid{stroke:var(--grid)}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1rem 0}
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
+th,td{font-size:13px;padding:.25rem .35rem;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
 th:first-child,td:first-child{text-align:left})";
+
+/// Of an axis of shares: a line at 1 stands clear of the edge.
+constexpr double kWholeShare = 1.03;
 
 std::string name_of(const RunReport& run) {
   if (run.facts.request_rate > 0) return fmt::format("{:.4g} requests/s", run.facts.request_rate);
-  return fmt::format("{} users", run.facts.concurrency);
+  return fmt::format("{} user{}", run.facts.concurrency, run.facts.concurrency == 1 ? "" : "s");
 }
 
 using Value = std::function<std::optional<double>(const RequestRecord&)>;
@@ -43,8 +46,8 @@ std::string distribution(std::span<const RunReport> runs, std::string_view what,
             .y_label = "share",
             .x_log = true,
             .series = {},
-            .key_below = true,
-            .y_to = 1};
+            .y_to = kWholeShare};
+  std::optional<double> from;
   for (const auto& run : runs) {
     std::vector<double> values;
     for (const auto& record : run.records) {
@@ -52,6 +55,10 @@ std::string distribution(std::span<const RunReport> runs, std::string_view what,
       if (const auto v = value(record)) values.push_back(*v);
     }
     std::ranges::sort(values);
+    if (!values.empty()) {
+      const double low = values[values.size() / 4] / 5;
+      from = std::min(from.value_or(low), low);
+    }
     Series series{name_of(run), {}, false, true};
     const auto count = static_cast<double>(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -59,6 +66,8 @@ std::string distribution(std::span<const RunReport> runs, std::string_view what,
     }
     plot.series.push_back(std::move(series));
   }
+  // A few answers whose tokens came at once would leave the rest one line at the right.
+  plot.x_from = from.value_or(0);
   return svg_of(plot);
 }
 
@@ -132,7 +141,7 @@ std::string attainment_over_rate(std::span<const RunReport> runs) {
             .x_label = "requests/s offered",
             .y_label = "share that meets the objective",
             .series = {},
-            .y_to = 1};
+            .y_to = kWholeShare};
   Series series{"attainment", {}};
   for (const auto& run : runs) {
     if (run.facts.request_rate > 0 && !run.slo.empty()) {

@@ -49,6 +49,32 @@ TEST(SvgPlot, WithoutPointsThereIsNone) {
   EXPECT_EQ(svg_of({.title = "t", .x_log = true, .series = {{"s", {{0, 1}, {-1, 2}}}}}), "");
 }
 
+TEST(SvgPlot, AnAxisHasNumbersHoweverNarrowItIs) {
+  for (const double to : {42.0, 60.0, 4000.0}) {
+    const std::string svg =
+        svg_of({.title = "t", .x_log = true, .series = {{"s", {{40, 0.5}, {to, 1}}}}});
+    std::size_t ticks = 0;
+    for (std::size_t at = svg.find("\"tick\""); at != std::string::npos;
+         at = svg.find("\"tick\"", at + 1)) {
+      ticks += svg.compare(svg.find("text-anchor", at), 20, "text-anchor=\"middle\"") == 0 ? 1 : 0;
+    }
+    EXPECT_GE(ticks, 2U) << to;
+    EXPECT_LE(ticks, 9U) << to;
+  }
+}
+
+TEST(SvgPlot, NamesStandAboveAllThatIsDrawn) {
+  Plot plot{.title = "t"};
+  for (int i = 0; i < 12; ++i) {
+    plot.series.push_back({std::string(30, static_cast<char>('a' + i)), {{0, 0}, {1, 1}}});
+  }
+  const std::string svg = svg_of(plot);
+  const double lowest = std::stod(svg.substr(svg.find("y=\"", svg.rfind("class=\"key")) + 3));
+  const double highest = std::stod(svg.substr(svg.rfind("cy=\"") + 4));
+  EXPECT_GT(highest, lowest);
+  EXPECT_EQ(svg.find("viewBox=\"0 0 640 300\""), std::string::npos) << "it grows for its names";
+}
+
 TEST(SvgPlot, OnePointIsDrawn) {
   const std::string svg = svg_of({.title = "t", .series = {{"s", {{0, 0}}}}});
   EXPECT_NE(svg.find("<circle"), std::string::npos);

@@ -13,10 +13,13 @@ constexpr double kWidth = 640;
 constexpr double kHeight = 300;
 constexpr double kLeft = 62;
 constexpr double kRight = 16;
-constexpr double kTop = 34;
+constexpr double kTop = 34;  // With the title, without names.
 constexpr double kBottom = 46;
 constexpr int kColours = 8;
-constexpr double kNameHeight = 14;
+constexpr double kNameHeight = 15;
+constexpr double kNameGap = 14;
+constexpr double kCharWidth = 6.1;  // At 11 pixels, a little over what system fonts take.
+constexpr std::size_t kMostChars = 48;
 constexpr std::size_t kMostNames = 12;
 /// A browser draws this many without effort; more are thinned evenly.
 constexpr std::size_t kMostPoints = 4000;
@@ -44,9 +47,10 @@ struct Axis {
           if ((few || step == 1) && tick >= from * 0.999 && tick <= to * 1.001) out.push_back(tick);
         }
       }
-      return out;
+      if (out.size() > 1) return out;
+      out.clear();  // Between 40 and 45 there is none of these.
     }
-    const double raw = (to - from) / 5;
+    const double raw = (to - from) / 5.2;
     const double decade = std::pow(10, std::floor(std::log10(raw)));
     double step = decade * 10;
     for (const double round : {1.0, 2.0, 5.0}) {
@@ -99,7 +103,7 @@ std::string frame(const Plot& plot, const Axis& x, const Axis& y) {
   out += fmt::format(R"(<text class="title" x="{}" y="18">{}</text>)", x.begin,
                      html_escaped(plot.title));
   out += fmt::format(R"(<text class="label" x="{:.0f}" y="{}" text-anchor="middle">{}</text>)",
-                     (x.begin + x.end) / 2, kHeight - 10, html_escaped(plot.x_label));
+                     (x.begin + x.end) / 2, y.begin + kBottom - 10, html_escaped(plot.x_label));
   out += fmt::format(
       "<text class=\"label\" transform=\"translate(14 {:.0f}) rotate(-90)\" "
       "text-anchor=\"middle\">{}</text>",
@@ -125,7 +129,7 @@ std::string drawing(const Series& series, bool x_log, const Axis& x, const Axis&
     out += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", px, y.at(points[i].second));
   }
   out += R"("/>)";
-  if (points.size() <= 40) {
+  if (points.size() <= 40 && !series.stepped) {
     out += fmt::format(R"(<g class="c{}" fill="currentColor">)", colour);
     for (const auto& [px, py] : points) {
       out += fmt::format(
@@ -137,17 +141,28 @@ std::string drawing(const Series& series, bool x_log, const Axis& x, const Axis&
   return out;
 }
 
-std::string legend(const Plot& plot, double right) {
-  if (plot.series.size() < 2) return "";
-  std::string out;
-  const std::size_t names = std::min<std::size_t>(plot.series.size(), kMostNames);
-  double at =
-      plot.key_below ? kHeight - kBottom - 6 - kNameHeight * static_cast<double>(names) : kTop + 4;
-  for (std::size_t i = 0; i < names; ++i) {
-    out += fmt::format(
-        R"(<text class="key c{}" x="{}" y="{:.0f}" text-anchor="end" fill="currentColor">{}</text>)",
-        i % kColours, right - 4, at + 10, html_escaped(plot.series[i].name.substr(0, 48)));
-    at += kNameHeight;
+struct Legend {
+  std::string svg;
+  double height = 0;
+};
+
+/// Names side by side under the title, in as many rows as they need.
+Legend legend(const Plot& plot) {
+  if (plot.series.size() < 2) return {};
+  Legend out;
+  double x = kLeft;
+  out.height = kNameHeight;
+  for (std::size_t i = 0; i < std::min(plot.series.size(), kMostNames); ++i) {
+    const std::string name = plot.series[i].name.substr(0, kMostChars);
+    const double width = kCharWidth * static_cast<double>(name.size());
+    if (x > kLeft && x + width > kWidth - kRight) {
+      x = kLeft;
+      out.height += kNameHeight;
+    }
+    out.svg +=
+        fmt::format(R"(<text class="key c{}" x="{:.0f}" y="{:.0f}" fill="currentColor">{}</text>)",
+                    i % kColours, x, kTop + out.height - 10, html_escaped(name));
+    x += width + kNameGap;
   }
   return out;
 }
@@ -190,19 +205,22 @@ std::string svg_of(const Plot& plot) {
     }
   }
   if (!(bx.least <= bx.most)) return "";
-  Axis x{plot.x_log ? bx.least / 1.05 : std::min(0.0, bx.least),
-         plot.x_log ? bx.most * 1.05 : bx.most, plot.x_log, kLeft, kWidth - kRight};
+  const double least = std::min(std::max(bx.least, plot.x_from), bx.most);
+  Axis x{plot.x_log ? least / 1.05 : std::min(0.0, least), plot.x_log ? bx.most * 1.05 : bx.most,
+         plot.x_log, kLeft, kWidth - kRight};
   if (!(x.to > x.from)) x.to = x.from + 1;
-  Axis y{plot.y_from, plot.y_to > plot.y_from ? plot.y_to : by.most * 1.05, false,
-         kHeight - kBottom, kTop};
+  const Legend key = legend(plot);
+  const double height = kHeight + key.height;
+  Axis y{plot.y_from, plot.y_to > plot.y_from ? plot.y_to : by.most * 1.05, false, height - kBottom,
+         kTop + key.height};
   if (!(y.to > y.from)) y.to = y.from + 1;
   std::string out = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth,
-                                kHeight, html_escaped(plot.title));
-  out += frame(plot, x, y);
+                                height, html_escaped(plot.title));
+  out += frame(plot, x, y) + key.svg;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     out += drawing(plot.series[i], plot.x_log, x, y, static_cast<int>(i % kColours));
   }
-  return out + legend(plot, x.end) + "</svg>\n";
+  return out + "</svg>\n";
 }
 
 }  // namespace weir::measure

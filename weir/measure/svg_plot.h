@@ -1,9 +1,8 @@
 #pragma once
 
 /// A small chart as SVG: lines or dots over linear or logarithmic axes, with ticks at round numbers
-/// and a legend. Colours are the page's: classes c0 to c7 for series,
-/// title, label, tick, key and grid for the rest.
-/// Thread safety: pure functions.
+/// and a legend in rows of its own, where it hides no point. Colours are the page's: classes c0 to
+/// c7 for series, title, label, tick, key and grid for the rest. Thread safety: pure functions.
 
 #include <string>
 #include <string_view>
@@ -25,7 +24,7 @@ struct Plot {
   std::string y_label = {};
   bool x_log = false;  ///< Points at or below 0 are left out.
   std::vector<Series> series = {};
-  bool key_below = false;  ///< Names stand at the lower right; else at the upper.
+  double x_from = 0;  ///< Points below it stand at it; 0: as the points need.
   double y_from = 0;
   double y_to = 0;  ///< At or below y_from: as the points need.
 };
