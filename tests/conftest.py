@@ -1,17 +1,29 @@
 """A server on a free port of 127.0.0.1 for each test module: the whole HTTP stack over a scripted model
 (tests/scripted_server.cc says what it answers), or `weir serve` over a real one."""
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
 
 START_SECONDS = 120
+
+
+def script(path):
+    """A program without .py as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
+    sys.modules[path.name] = module
+    loader.exec_module(module)
+    return module
 
 
 class Server:

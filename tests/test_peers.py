@@ -1,16 +1,17 @@
 """What bench/peers and tools/convert_gguf decide themselves, without any of the peers: a pipeline that is scripted
 stands for OpenVINO's."""
 
+import argparse
 import http.client
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 
@@ -18,21 +19,14 @@ import gguf
 import numpy as np
 import pytest
 
+from conftest import script
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WEIR = os.environ["WEIR_BIN"]
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
 import environments  # noqa: E402
 import openvino_server  # noqa: E402
-
-
-def script(path):
-    """A program without .py as a module."""
-    loader = importlib.machinery.SourceFileLoader(path.name, str(path))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
-    sys.modules[path.name] = module
-    loader.exec_module(module)
-    return module
 
 
 compare, convert_gguf = script(ROOT / "bench" / "peers" / "compare"), script(ROOT / "tools" / "convert_gguf")
@@ -256,9 +250,40 @@ def test_what_a_peer_needs_is_asked_for_without_what_is_pinned_apart():
 
 def test_every_peer_is_pinned():
     for packages in (environments.XLLAMACPP, environments.OPENVINO, environments.VLLM_WITH,
-                     [environments.VLLM, environments.LLAMA_CPP_SOURCE]):
+                     [environments.VLLM, environments.LLAMA_CPP_SOURCE, environments.IK_LLAMA_CPP_SOURCE]):
         assert all(re.fullmatch(r"[a-z-]+==[0-9.]+", package) for package in packages)
     assert set(compare.DEFAULT.split(",")) <= set(compare.PEERS)
+
+
+def test_a_build_that_is_gone_is_made_again(tmp_path, monkeypatch):
+    """As when the folder that it was a link to has been removed."""
+    monkeypatch.setattr(environments, "FOLDER", tmp_path)
+    commands, archive = [], tmp_path / "x.tar.gz"
+    with tarfile.open(archive, "w:gz") as made:
+        made.add(__file__, "x-1/vendor/x/source.cpp")
+
+    def download(command, what):
+        commands.append(command[0])
+        if "download" in command:
+            shutil.copy(archive, command[command.index("-d") + 1])
+        if "--build" in command:
+            server = command[command.index("--build") + 1] / "bin" / "llama-server"
+            server.parent.mkdir(parents=True)
+            server.touch()
+    monkeypatch.setattr(environments, "do", download)
+    build = lambda: environments.built("x", "x==1", "x-*/vendor/x", ["-DA=ON"], {"deep/missing.txt": "text"})
+    folder = build()
+    assert folder == build() and len(commands) == 3
+    assert next(tmp_path.glob("x-built/x-1/vendor/x/deep/missing.txt")).read_text() == "text"
+    shutil.rmtree(folder)
+    assert build() == folder and len(commands) == 6
+
+
+def test_a_page_tells_no_paths_and_each_server_has_its_file(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["compare", "--model", "/a/m.gguf", "--model-of", "weir=/b/fast.gguf", "--page", "/c/p.md", "--rounds", "2"])
+    args = argparse.Namespace(model="/a/m.gguf", model_of={"weir": "/b/fast.gguf"}, rounds=2)
+    assert compare.told_command("compare", args) == "bench/peers/compare --model MODEL --model-of weir=fast.gguf --rounds 2"
+    assert compare.peer_args(args, "weir").model == "/b/fast.gguf" and compare.peer_args(args, "vLLM").model == "/a/m.gguf"
 
 
 def test_weights_are_written_again_in_another_type(tmp_path):

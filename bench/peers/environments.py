@@ -22,8 +22,22 @@ NODE_LLAMA_CPP = "@node-llama-cpp/linux-x64@3.22.1"
 # Carries llama.cpp's whole source of 2026-10, server included: the only way here to a server that knows this machine's
 # instructions, as every wheel with a server is built for AVX2.
 LLAMA_CPP_SOURCE = "llama-cpp-python==0.3.36"
-LLAMA_CPP_FLAGS = ["-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF",
-                   "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_UI=OFF", "-DLLAMA_USE_PREBUILT_UI=OFF"]
+BUILD_FLAGS = ["-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON", "-DLLAMA_BUILD_TESTS=OFF", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON"]
+LLAMA_CPP_FLAGS = [*BUILD_FLAGS, "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF", "-DLLAMA_BUILD_UI=OFF",
+                   "-DLLAMA_USE_PREBUILT_UI=OFF"]
+# The fork with kernels of its own. Its wheel is built for AVX2 (no instruction of AVX-512 in its libggml.so), and its
+# source distribution carries the whole of it, server included. The flags leave out kernels for 8-bit and smaller KV,
+# which nobody here asks for and which take most of the build.
+IK_LLAMA_CPP_SOURCE = "ik-llama-cpp-python==0.1.5"
+IK_LLAMA_CPP_FLAGS = [*BUILD_FLAGS, "-DGGML_IQK_FA_ALL_QUANTS=OFF", "-DLLAMA_BUILD_EXAMPLES=ON", "-DLLAMA_BUILD_SERVER=ON",
+                      "-DGGML_CCACHE=OFF"]
+# The distribution left this file out, which writes what the server says of its version.
+IK_LLAMA_CPP_MISSING = {"common/cmake/build-info-gen-cpp.cmake": f"""set(BUILD_NUMBER 0)
+set(BUILD_COMMIT {IK_LLAMA_CPP_SOURCE})
+set(BUILD_COMPILER unknown)
+set(BUILD_TARGET unknown)
+configure_file(common/build-info.cpp.in common/build-info.cpp)
+"""}
 
 
 class Skip(Exception):
@@ -92,19 +106,34 @@ def node_llama_cpp():
     return next((folder / "package" / "bins" / "linux-x64").glob("libllama.*so"))
 
 
-def llama_cpp_built():
-    """The folder with llama-server and libllama.so, compiled for this machine (ten minutes of one core)."""
+def built(name, package, source, flags, missing={}):
+    """The folder with llama-server and libllama.so, compiled for this machine from what a Python package's source
+    distribution carries (ten minutes of one core). `missing`: files that it should carry, by path."""
     def make(folder):
-        do([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", folder, LLAMA_CPP_SOURCE],
-           f"the source {LLAMA_CPP_SOURCE} cannot be fetched")
+        do([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", package.split("==")[0], "-d", folder, package],
+           f"the source {package} cannot be fetched")
         with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
             archive.extractall(folder, filter="data")
-        source = next(folder.glob("llama_cpp_python-*/vendor/llama.cpp"))
-        do(["cmake", "-S", source, "-B", folder / "build", "-G", "Ninja", *LLAMA_CPP_FLAGS], "llama.cpp cannot be configured")
-        print("  building llama.cpp for this machine, once", file=sys.stderr, flush=True)
+        tree = next(folder.glob(source))
+        for path, text in missing.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(text)
+        do(["cmake", "-S", tree, "-B", folder / "build", "-G", "Ninja", *flags], f"{name} cannot be configured")
+        print(f"  building {name} for this machine, once", file=sys.stderr, flush=True)
         do(["cmake", "--build", folder / "build", "--parallel", len(os.sched_getaffinity(0)), "--target", "llama-server"],
-           "llama.cpp cannot be built")
-    return made("llama.cpp-built", [LLAMA_CPP_SOURCE, *LLAMA_CPP_FLAGS], make) / "build" / "bin"
+           f"{name} cannot be built")
+    if not (FOLDER / f"{name}-built" / "build" / "bin" / "llama-server").exists():
+        shutil.rmtree(FOLDER / f"{name}-built", ignore_errors=True)  # Half made, or moved away.
+    return made(f"{name}-built", [package, *flags], make) / "build" / "bin"
+
+
+def llama_cpp_built():
+    return built("llama.cpp", LLAMA_CPP_SOURCE, "llama_cpp_python-*/vendor/llama.cpp", LLAMA_CPP_FLAGS)
+
+
+def ik_llama_cpp_built():
+    return built("ik_llama.cpp", IK_LLAMA_CPP_SOURCE, "ik_llama_cpp_python-*/vendor/ik_llama.cpp", IK_LLAMA_CPP_FLAGS,
+                 IK_LLAMA_CPP_MISSING)
 
 
 def xllamacpp():
