@@ -19,6 +19,7 @@ WEIR = os.environ["WEIR_BIN"]
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
 import capacity  # noqa: E402
+import goodput_found  # noqa: E402
 import goodput_page  # noqa: E402
 import probes  # noqa: E402
 import svg_chart  # noqa: E402
@@ -94,7 +95,8 @@ class Simulated:
             took = max((ended for _, _, ended, _ in told)) + (0 if rate == capacity.ALONE else count / rate)
             self.spent[server] += took
             self.left -= took
-            self.folder.add({"server": server, "rate": rate, "requests": count, "slo": slo, "seed": self.folder.seed, "took_s": took, "run": run})
+            self.folder.add({"server": server, "rate": rate, "requests": count, "slo": slo, "seed": self.folder.seed, "took_s": took,
+                             "run": run})
 
     def given_up(self, told, slo, count):
         """Ended with the first request too many, the rest was never sent."""
@@ -118,8 +120,7 @@ def test_what_is_known_of_a_request_that_was_cut_off():
 
 
 def test_what_failed_has_missed():
-    failed = ["left" if kind == "left" else kind for kind in ("http_status", "broken_stream", "timeout", "no_connection")]
-    run = run_of([(kind, None, .01, 1) for kind in failed])
+    run = run_of([(kind, None, .01, 1) for kind in ("http_status", "broken_stream", "timeout", "no_connection")])
     assert capacity.judge(capacity.objective(CHAT), run, [1] * 4).missed == 4
 
 
@@ -162,7 +163,7 @@ def test_a_server_that_misses_alone_is_asked_once_and_for_its_curve(trace, tmp_p
     simulated.run()
     rates = [probe["rate"] for probe in simulated.folder.probes if probe["server"] == "llama.cpp"]
     assert rates[0] == 0 and len(rates) == 3
-    told = goodput_page.summary(simulated.search.found(), CHAT)
+    told = goodput_found.summary(simulated.search.found(), CHAT)
     assert told[0] == ("llama.cpp meets it at no rate: of requests sent one at a time, with nobody else there, 75 % do, not 90 %.")
     assert "There is no ratio of weir to llama.cpp" in " ".join(told)
 
@@ -174,7 +175,7 @@ def test_a_server_that_misses_alone_is_asked_once_and_for_its_curve(trace, tmp_p
 def test_a_ratio_is_told_of_limits_that_were_found(theirs, told):
     limits = {"llama.cpp": theirs, "weir": (2, 2.2)}
     found = types.SimpleNamespace(servers=list(limits), capacity=lambda name, _: limits[name], tried=lambda *_: {0: True})
-    assert goodput_page.ratio(found, CHAT) == [told]
+    assert goodput_found.ratio(found, CHAT) == [told]
 
 
 def test_one_run_is_judged_for_every_objective(trace, tmp_path, monkeypatch):
@@ -200,7 +201,8 @@ def test_a_search_that_was_ended_goes_on_where_it_was(trace, tmp_path, monkeypat
     for _ in range(len(whole.folder.probes)):
         Simulated(args, trace, tmp_path / "parts", {"weir": Queue(.2)}).run(most=1)
     parts = probes.Folder(tmp_path / "parts")
-    assert [(probe["rate"], probe["seed"]) for probe in parts.probes] == [(probe["rate"], probe["seed"]) for probe in whole.folder.probes]
+    order = lambda folder: [(probe["rate"], probe["seed"]) for probe in folder.probes]
+    assert order(parts) == order(whole.folder)
     assert len({probe["seed"] for probe in parts.probes}) == len(parts.probes)
 
 
@@ -216,7 +218,8 @@ def test_the_first_objective_comes_first_whoever_had_more_time(trace, tmp_path, 
     simulated = Simulated(args, trace, tmp_path / "runs", {"llama.cpp": Queue(1), "weir": Queue(.1)})
     simulated.run()
     for_slo = [args.slo.index(probe["slo"]) for probe in simulated.folder.probes]
-    last_strict = max(i for i, probe in enumerate(simulated.folder.probes) if probe["slo"] == CHAT and not goodput_page.whole(probe))
+    last_strict = max(i for i, probe in enumerate(simulated.folder.probes)
+                      if probe["slo"] == CHAT and not goodput_found.whole(probe))
     assert last_strict < for_slo.index(1), "curves, which are whole, are all that comes after"
 
 
@@ -302,9 +305,11 @@ def test_two_servers_are_searched_and_the_page_written_and_written_again(tmp_pat
 
 def test_weir_and_the_page_agree_on_who_met(tmp_path, monkeypatch, trace):
     """The objective is judged here again, from the records; a run that went to its end gives both the same share."""
-    echo = lambda args, port_file: [WEIR, "bench", "echo", "--first", "2", "--gap", "1", "--fail-every", "4", "--port-file", str(port_file)]
+    echo = lambda args, port_file: [WEIR, "bench", "echo", "--first", "2", "--gap", "1", "--fail-every", "4", "--port-file",
+                                    str(port_file)]
     monkeypatch.setattr(goodput.compare, "PEERS", {"weir": (echo, None)})
-    flags = ["--only", "weir", "--weir", WEIR, "--requests", "40", "--results", tmp_path / "runs", "--page", tmp_path / "page.md", "--curve", "0"]
+    flags = ["--only", "weir", "--weir", WEIR, "--requests", "40", "--results", tmp_path / "runs", "--page", tmp_path / "page.md",
+             "--curve", "0"]
     monkeypatch.setattr(sys, "argv", ["goodput", "--model", __file__, "--trace", str(tmp_path / "trace.jsonl"), *map(str, flags)])
     goodput.main()
     found = probes.Folder(tmp_path / "runs").probes

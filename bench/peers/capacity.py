@@ -21,7 +21,8 @@ def objective(text):
         except ValueError:
             value = 0
         if name not in LIMITS or name in limits or not 0 < value < math.inf:
-            raise ValueError(f'"{text}" is no objective: write limits in milliseconds like ttft:1000,tpot:50 (of {", ".join(LIMITS)})')
+            raise ValueError(f'"{text}" is no objective: write limits in milliseconds like ttft:1000,tpot:50 '
+                             f'(of {", ".join(LIMITS)})')
         limits[name] = value
     return limits
 

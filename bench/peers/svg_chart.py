@@ -45,7 +45,8 @@ class Axis:
     end: float = 1
 
     def at(self, value):
-        share = math.log(value / self.low) / math.log(self.high / self.low) if self.log else (value - self.low) / (self.high - self.low)
+        scale = math.log if self.log else float
+        share = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
         return self.begin + min(max(share, 0), 1) * (self.end - self.begin)
 
     def ticks(self):
@@ -55,7 +56,7 @@ class Axis:
             return [i * step for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1,)):
-            ticks = [s * 10 ** d for d in decades for s in steps if self.low <= s * 10 ** d * 1.0001 and s * 10 ** d <= self.high * 1.0001]
+            ticks = [s * 10 ** d for d in decades for s in steps if self.low / 1.0001 <= s * 10 ** d <= self.high * 1.0001]
             if len(ticks) <= 9:
                 break
         return ticks
@@ -81,7 +82,7 @@ def legend(series):
         if x > LEFT and x + needed > WIDTH - RIGHT:
             x, y = LEFT, y + 16
         dash = ' stroke-dasharray="4 3"' if one.dashed else ""
-        out.append(f'<line x1="{x}" x2="{x + 18}" y1="{y - 4}" y2="{y - 4}" stroke="var(--s{one.colour})" stroke-width="2.4"{dash}/>')
+        out.append(f'<path d="M{x:.1f} {y - 4}h18" fill="none" stroke="var(--s{one.colour})" stroke-width="2.4"{dash}/>')
         out.append(text(x + 23, y, one.name, "name"))
         x += needed + 12
     return "".join(out), y
@@ -121,10 +122,12 @@ def chart(title, x, y, series, limits=(), note=""):
            text(LEFT, 20, title, "title"), key]
     for tick in y.ticks():
         at = y.at(tick)
-        out.append(f'<line class="grid" x1="{LEFT}" x2="{x.end}" y1="{at:.1f}" y2="{at:.1f}"/>' + text(LEFT - 8, at + 4, y.shown(tick), "", "end"))
+        out.append(f'<line class="grid" x1="{LEFT}" x2="{x.end}" y1="{at:.1f}" y2="{at:.1f}"/>' +
+                   text(LEFT - 8, at + 4, y.shown(tick), "", "end"))
     for tick in x.ticks():
         at = x.at(tick)
-        out.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{y.end}" y2="{y.begin}"/>' + text(at, y.begin + 18, x.shown(tick), "", "middle"))
+        out.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{y.end}" y2="{y.begin}"/>' +
+                   text(at, y.begin + 18, x.shown(tick), "", "middle"))
     out.append(f'<path class="axis" d="M{LEFT} {top}V{y.begin}H{x.end}"/>')
     out.append(text((x.begin + x.end) / 2, height - 12, x.label, "", "middle"))
     out.append(text(0, 0, y.label, "", "middle", f' transform="translate(16 {(y.begin + y.end) / 2:.0f}) rotate(-90)"'))
@@ -139,7 +142,8 @@ def chart(title, x, y, series, limits=(), note=""):
             out.append(f'<path class="limit" d="M{LEFT} {at:.1f}H{x.end}"/>' + text(LEFT + 6, at + 14, words, "note halo"))
     for one in series:
         dash = ' stroke-dasharray="5 4"' if one.dashed else ""
-        out.append(f'<path d="{path(one, x, y)}" fill="none" stroke="var(--s{one.colour})" stroke-width="2"{dash}/>' if len(one.points) > 1 else "")
+        if len(one.points) > 1:
+            out.append(f'<path d="{path(one, x, y)}" fill="none" stroke="var(--s{one.colour})" stroke-width="2"{dash}/>')
         out += [mark(one, point, x, y, False) for point in one.points if one.marks or len(one.points) == 1]
         out += [mark(one, point, x, y, True) for point in one.hollow]
     if note:
