@@ -26,8 +26,10 @@ struct Options {
   kv::LedgerOptions ledger;
 
   std::uint32_t max_running = 64;  ///< Sequences with pages; bounds decode rows.
-  std::uint32_t max_rows = 512;    ///< Rows of one step: what the model was built for.
-  std::uint32_t max_chunk = 256;   ///< Prefill rows of one sequence in one step.
+  std::uint32_t max_rows = 384;    ///< Rows of one step: what the model was built for.
+  /// Prefill rows of one sequence in one step. As many as a step may have, so that of two prompts
+  /// the first is read before the second and not both until the end of both.
+  std::uint32_t max_chunk = 384;
   std::uint32_t max_logit_rows = 64;
 
   /// The inter-token latency that running answers should see; sets each step's token budget through
