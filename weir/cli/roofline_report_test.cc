@@ -105,11 +105,11 @@ TEST(Roofline, ABatchThatNotAllKernelsSawHasNoTime) {
 TEST(Roofline, FewRowsNeedFewBarriers) {
   MeasuredModel m;
   m.layers = 30;
-  EXPECT_EQ(m.barriers(1), 181);
-  EXPECT_EQ(m.barriers(4), 181);
-  EXPECT_EQ(m.barriers(5), 272);
+  EXPECT_EQ(m.barriers(1), 151);
+  EXPECT_EQ(m.barriers(4), 151);
+  EXPECT_EQ(m.barriers(5), 242);
   m.post_norms = true;
-  EXPECT_EQ(m.barriers(32), 332);
+  EXPECT_EQ(m.barriers(32), 302);
 }
 
 TEST(Roofline, OfDisturbedSamplesTheBestCounts) {

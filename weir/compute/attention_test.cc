@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "weir/base/math.h"
 #include "weir/compute/dequantize.h"
 #include "weir/compute/half.h"
 #include "weir/compute/test_targets.h"
@@ -245,6 +248,115 @@ TEST_P(AttentionOf, NeitherChunkNorWorkersNorTargetShow) {
     EXPECT_TRUE(same_bits(story.attended(three, first, chunk), rest)) << chunk;
   }
   on_every_target([&] { EXPECT_TRUE(same_bits(story.attended(one, 0, 50), want)); });
+}
+
+/// Single rows of sequences with so many positions, in one arena, that attention makes: their last
+/// keys and values are not in it yet, and their queries are halved.
+class Unmade final : public AttentionRowMaker {
+ public:
+  Unmade(const Case& c, std::span<const std::uint32_t> positions)
+      : case_(c),
+        arena_({.layers = 2, .kv_heads = c.kv_heads, .head_dim = c.head_dim, .type = c.type},
+               std::accumulate(positions.begin(), positions.end(), 0U,
+                               [](auto sum, auto n) { return sum + ceil_div(n, kPageTokens); })) {
+    Dice dice(5);
+    const auto some = [&](std::size_t count) {
+      std::vector<float> x(count);
+      for (float& f : x) f = 2.0F * dice.symmetric();
+      return x;
+    };
+    std::uint32_t page = 0;
+    for (const std::uint32_t n : positions) {
+      Sequence& s = sequences_.emplace_back();
+      s.last = n - 1;
+      for (std::uint32_t i = 0; i < ceil_div(n, kPageTokens); ++i)
+        s.pages.push_back(PageId{page++});
+      for (std::uint32_t p = 0; p < n; ++p) {
+        s.k = some(std::size_t{c.kv_heads} * c.head_dim);
+        s.v = some(s.k.size());
+        arena_.write(1, s.pages[p / kPageTokens], p % kPageTokens, s.k.data(), s.v.data());
+      }
+      s.q = some(std::size_t{c.heads} * c.head_dim);
+      s.stored = std::vector<std::atomic<int>>(c.kv_heads);
+    }
+  }
+
+  /// With what there is to make made before, or by attention.
+  [[nodiscard]] std::vector<float> attended(ThreadPool& pool, bool before) {
+    std::vector<std::vector<float>> out(sequences_.size(), std::vector<float>(row()));
+    std::vector<std::vector<float>> q;
+    std::vector<AttentionRows> rows;
+    for (Sequence& s : sequences_) {
+      const std::vector<float> nothing(s.k.size(), std::numeric_limits<float>::quiet_NaN());
+      arena_.write(1, s.pages.back(), s.last % kPageTokens, before ? s.k.data() : nothing.data(),
+                   before ? s.v.data() : nothing.data());
+      std::ranges::fill(s.stored, before ? 1 : 0);
+      q.push_back(s.q);
+      if (!before) std::ranges::transform(s.q, q.back().begin(), [](float x) { return x / 2; });
+      rows.push_back({.q = q.back().data(),
+                      .out = out[rows.size()].data(),
+                      .q_stride = row(),
+                      .out_stride = row(),
+                      .rows = 1,
+                      .first_position = s.last,
+                      .pages = s.pages});
+    }
+    const AttentionShape shape{.layer = 1,
+                               .heads = case_.heads,
+                               .scale = 0.125F,
+                               .soft_cap = case_.soft_cap,
+                               .window = case_.window};
+    pool.run([&](const ThreadPool::Team& team) {
+      attend(team, arena_, shape, rows, before ? nullptr : this);
+    });
+    std::vector<float> all;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      all.insert(all.end(), out[i].begin(), out[i].end());
+      for (const std::atomic<int>& times : sequences_[i].stored) EXPECT_EQ(times, 1);
+    }
+    return all;
+  }
+
+  void make_queries(std::size_t, std::uint32_t first, std::uint32_t heads,
+                    float* q) const override {
+    EXPECT_LE(first + heads, case_.heads);
+    for (std::uint32_t i = 0; i < heads * case_.head_dim; ++i) q[i] *= 2;
+  }
+  void store_keys_and_values(std::size_t i, std::uint32_t kv_head) const override {
+    const Sequence& s = sequences_[i];
+    s.stored[kv_head].fetch_add(1);
+    const std::size_t at = std::size_t{kv_head} * case_.head_dim;
+    arena_.write_head(1, s.pages.back(), s.last % kPageTokens, kv_head, &s.k[at], &s.v[at]);
+  }
+
+ private:
+  struct Sequence {
+    std::uint32_t last = 0;
+    std::vector<PageId> pages;
+    std::vector<float> k, v, q;                    ///< Of the last position.
+    mutable std::vector<std::atomic<int>> stored;  ///< How often, a KV head.
+  };
+  [[nodiscard]] std::size_t row() const { return std::size_t{case_.heads} * case_.head_dim; }
+
+  Case case_;
+  KvArena arena_;
+  std::vector<Sequence> sequences_;
+};
+
+TEST_P(AttentionOf, SingleRowsMayBeMadeWhereTheyAreAttended) {
+  // Few long ones are cut by groups of positions, many are shared whole.
+  const std::vector<std::uint32_t> lengths[] = {
+      {300}, {128}, {129, 1}, {1, 17, 40, 128, 129, 300, 16, 15, 257, 33, 2, 90, 200}};
+  for (const auto& positions : lengths) {
+    Unmade rows(GetParam(), positions);
+    ThreadPool one(1);
+    const std::vector<float> want = rows.attended(one, true);
+    for (const std::size_t workers : {1, 2, 3, 5}) {
+      ThreadPool pool(workers);
+      EXPECT_TRUE(same_bits(rows.attended(pool, false), want))
+          << positions.size() << " sequences, " << workers << " workers";
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, AttentionOf, testing::ValuesIn(kCases));

@@ -96,13 +96,18 @@ KvArena::KvArena(const KvShape& shape, std::uint32_t pages)
 
 void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
                     const float* v) const {
-  WEIR_CHECK(layer < shape_.layers && index(page) < pages_ && slot < kPageTokens,
-             "a place in the arena");
   const std::uint32_t dim = shape_.head_dim;
-  for (std::uint32_t head = 0; head < shape_.kv_heads; ++head, k += dim, v += dim) {
-    HWY_DYNAMIC_DISPATCH(WriteHead)
-    (shape_.type, layout_, k, v, dim, slot, record(layer, page, head));
-  }
+  for (std::uint32_t head = 0; head < shape_.kv_heads; ++head, k += dim, v += dim)
+    write_head(layer, page, slot, head, k, v);
+}
+
+void KvArena::write_head(std::uint32_t layer, PageId page, std::uint32_t slot, std::uint32_t head,
+                         const float* k, const float* v) const {
+  WEIR_CHECK(
+      layer < shape_.layers && index(page) < pages_ && slot < kPageTokens && head < shape_.kv_heads,
+      "a place in the arena");
+  HWY_DYNAMIC_DISPATCH(WriteHead)
+  (shape_.type, layout_, k, v, shape_.head_dim, slot, record(layer, page, head));
 }
 
 void KvArena::copy(PageId from, PageId to) const {

@@ -6,8 +6,8 @@
 ///
 /// Layers are outermost, then pages, then KV heads; kv_layout.h says what a record of one (layer,
 /// page, head) looks like. What attention reads is what was stored, rounded to the type, also in
-/// the step that stores it. Thread safety: distinct positions may be written by different workers,
-/// also of one page.
+/// the step that stores it. Thread safety: distinct positions and distinct heads may be written by
+/// different workers, also of one page.
 
 #include <cstdint>
 
@@ -40,6 +40,9 @@ class KvArena {
   /// k, v: [kv_heads, head_dim] floats, rounded to the arena's type.
   void write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
              const float* v) const;
+  /// The same of one KV head. k, v: [head_dim].
+  void write_head(std::uint32_t layer, PageId page, std::uint32_t slot, std::uint32_t head,
+                  const float* k, const float* v) const;
 
   /// Carries a whole page over, in every layer and head.
   void copy(PageId from, PageId to) const;

@@ -147,6 +147,7 @@ ThreadPool::~ThreadPool() {
 }
 
 std::size_t ThreadPool::workers() const { return impl_->most; }
+std::uint32_t ThreadPool::barriers() const { return impl_->opened.load(std::memory_order_relaxed); }
 
 void ThreadPool::Team::barrier() const {
   if (workers_ > 1) pool_.impl_->barrier(workers_);

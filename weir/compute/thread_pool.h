@@ -40,6 +40,8 @@ class ThreadPool {
 
   /// The most that a run may have.
   [[nodiscard]] std::size_t workers() const;
+  /// How often workers have waited for each other, also at the end of a run; it wraps. The owner's.
+  [[nodiscard]] std::uint32_t barriers() const;
 
   /// What a running function sees of its team.
   class Team {

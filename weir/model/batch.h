@@ -15,8 +15,10 @@ struct SequenceRows {
   std::span<const TokenId> tokens;  ///< This step's rows: one for decode, a chunk for prefill.
   std::uint32_t first_position =
       0;  ///< Position of tokens[0]; all before it are already in the arena.
-  std::span<const PageId> pages;  ///< Cover positions 0 .. first_position + tokens.size() - 1.
-  std::uint32_t logit_rows = 0;   ///< Logits for the last `logit_rows` rows; 0 in mid-prompt.
+  /// Cover positions 0 .. first_position + tokens.size() - 1. Those that the rows are written to
+  /// are of no other sequence of the step.
+  std::span<const PageId> pages;
+  std::uint32_t logit_rows = 0;  ///< Logits for the last `logit_rows` rows; 0 in mid-prompt.
 };
 
 struct Batch {

@@ -23,7 +23,7 @@ constexpr std::size_t kLeastStrip = 128;
 std::uint32_t barriers_of_step(std::uint32_t layers, bool post_norms, std::uint32_t rows) {
   const bool few = rows <= kRowsForAll;
   // The embedding has one; the head's inputs as those of a layer.
-  return layers * ((few ? 6 : 9) + (post_norms ? 2 : 0)) + (few ? 1 : 2);
+  return layers * ((few ? 5 : 8) + (post_norms ? 2 : 0)) + (few ? 1 : 2);
 }
 
 Forward::Forward(const ModelShape& shape, const Weights& weights, const compute::RopeTable& rope,
@@ -54,6 +54,7 @@ Forward::Forward(const ModelShape& shape, const Weights& weights, const compute:
                                      sequence.first_position,
                                      sequence.pages};
     work_.attention[sequences_++] = attention;
+    single_rows_ = single_rows_ && rows == 1 && sequence.logit_rows == 1;
     if (sequence.logit_rows > 0) {
       const std::uint32_t skipped = rows - sequence.logit_rows;
       attention.q += std::size_t{skipped} * qkv_width_;
@@ -77,7 +78,7 @@ Forward::Forward(const ModelShape& shape, const Weights& weights, const compute:
 void Forward::run(const Team& team) {
   embed(team);
   for (std::uint32_t i = 0; i < shape_.layers; ++i) {
-    store_keys_and_values(team, i);
+    project(team, i);
     const std::uint32_t rows = finished_rows(i);
     if (rows == 0)
       return;  // Mid-prompt: the last layer's keys and values were all that was wanted.
@@ -162,25 +163,57 @@ void Forward::add_product(const Team& team, const compute::Linear& w, const comp
   team.barrier();
 }
 
-void Forward::rotate_and_store(std::size_t row, std::uint32_t layer, const Layer& weights) {
-  const std::span<float> qkv = row_of(work_.qkv, row, qkv_width_);
-  const std::size_t head_dim = shape_.head_dim;
-  if (!weights.qkv_bias.empty()) compute::add(weights.qkv_bias, qkv);
-  if (shape_.qk_norm) {
-    for (std::size_t head = 0; head < shape_.heads + shape_.kv_heads; ++head) {
-      const std::span<float> x = qkv.subspan(head * head_dim, head_dim);
-      compute::rms_norm(x, head < shape_.heads ? weights.q_norm : weights.k_norm,
-                        shape_.norm_epsilon, x);
-    }
+/// Each head is made alone and of its own values, so who makes it, and beside which others, does
+/// not show.
+class Forward::RowMaker final : public compute::AttentionRowMaker {
+ public:
+  RowMaker(const Forward& forward, std::uint32_t layer)
+      : f_(forward), shape_(forward.shape_), weights_(f_.weights_.layers()[layer]), layer_(layer) {}
+
+  void make_queries(std::size_t row, std::uint32_t first, std::uint32_t heads,
+                    float* q) const override {
+    for (std::uint32_t i = 0; i < heads; ++i, q += shape_.head_dim)
+      turn(row, first + i, weights_.q_norm, {q, shape_.head_dim});
   }
-  const RowPlace& place = work_.places[row];
-  const compute::RopeTable& table = shape_.is_local(layer) ? local_rope_ : rope_;
-  float* k = qkv.data() + shape_.q_width();
-  // q and k lie side by side, so one call turns all their heads.
-  compute::rope(shape_.rope, table.cosines(place.position), table.sines(place.position),
-                shape_.heads + shape_.kv_heads, shape_.head_dim, qkv.data());
-  arena_.write(layer, place.page, place.slot, k, k + shape_.kv_width());
-}
+  void store_keys_and_values(std::size_t row, std::uint32_t kv_head) const override {
+    const std::uint32_t head = shape_.heads + kv_head;
+    const std::span<float> k = head_of(f_.row_of(f_.work_.qkv, row, f_.qkv_width_), head);
+    const std::span<float> v{k.data() + shape_.kv_width(), k.size()};
+    turn(row, head, weights_.k_norm, k);
+    add_bias(head + shape_.kv_heads, v);
+    const RowPlace& place = f_.work_.places[row];
+    f_.arena_.write_head(layer_, place.page, place.slot, kv_head, k.data(), v.data());
+  }
+  /// All heads of the row, the queries in place.
+  void make(std::size_t row) const {
+    make_queries(row, 0, shape_.heads, f_.row_of(f_.work_.qkv, row, f_.qkv_width_).data());
+    for (std::uint32_t i = 0; i < shape_.kv_heads; ++i) store_keys_and_values(row, i);
+  }
+
+ private:
+  /// Heads are counted through q, k and v.
+  template <class T>
+  [[nodiscard]] std::span<T> head_of(std::span<T> row, std::uint32_t head) const {
+    return row.subspan(std::size_t{head} * shape_.head_dim, shape_.head_dim);
+  }
+  void add_bias(std::uint32_t head, std::span<float> x) const {
+    if (!weights_.qkv_bias.empty()) compute::add(head_of(weights_.qkv_bias, head), x);
+  }
+  void turn(std::size_t row, std::uint32_t head, std::span<const float> norm,
+            std::span<float> x) const {
+    add_bias(head, x);
+    if (shape_.qk_norm) compute::rms_norm(x, norm, shape_.norm_epsilon, x);
+    const compute::RopeTable& table = shape_.is_local(layer_) ? f_.local_rope_ : f_.rope_;
+    const std::uint32_t position = f_.work_.places[row].position;
+    compute::rope(shape_.rope, table.cosines(position), table.sines(position), 1, shape_.head_dim,
+                  x.data());
+  }
+
+  const Forward& f_;
+  const ModelShape& shape_;
+  const Layer& weights_;
+  std::uint32_t layer_;
+};
 
 void Forward::keep_logit_rows() {
   for (std::size_t i = 0; i < kept_rows_; ++i) {
@@ -191,13 +224,15 @@ void Forward::keep_logit_rows() {
   }
 }
 
-void Forward::store_keys_and_values(const Team& team, std::uint32_t layer) {
+void Forward::project(const Team& team, std::uint32_t layer) {
   const Layer& weights = weights_.layers()[layer];
   const compute::Inputs x = normed_inputs(team, all_rows_, weights.attention_norm, weights.qkv);
   compute::matmul(team, weights.qkv, x, work_.qkv.data(), qkv_width_);
   team.barrier();
+  if (single_rows_) return;  // Made where they are attended.
+  const RowMaker maker(*this, layer);
   const compute::Share mine = team.share(all_rows_);
-  for (std::size_t row = mine.begin; row < mine.end; ++row) rotate_and_store(row, layer, weights);
+  for (std::size_t row = mine.begin; row < mine.end; ++row) maker.make(row);
   team.barrier();
 }
 
@@ -209,9 +244,12 @@ void Forward::attention_block(const Team& team, std::uint32_t layer, std::uint32
   const compute::AttentionShape shape{layer, shape_.heads, shape_.attention_scale,
                                       shape_.attention_soft_cap,
                                       shape_.is_local(layer) ? shape_.window : 0};
+  // Of single rows all are kept, so a sequence's number is its row's in the last layer too.
+  const RowMaker maker(*this, layer);
   compute::attend(team, arena_, shape,
                   last ? std::span(work_.last_attention).first(kept_sequences_)
-                       : std::span(work_.attention).first(sequences_));
+                       : std::span(work_.attention).first(sequences_),
+                  single_rows_ ? &maker : nullptr);
   team.barrier();
   const compute::Inputs x =
       inputs_of(team, rows, work_.mixed.data(), shape_.q_width(), weights.out);

@@ -7,7 +7,8 @@
 /// residual, the gate, quantising) is done at once by the worker that has them; attention is shared
 /// by (row, KV head); what needs whole rows (norms, RoPE) by rows. A barrier stands where the
 /// sharing changes: nine a layer. A step of few rows, where a barrier costs more than a row, has
-/// six: every worker makes the norms and codes of all rows for itself.
+/// three fewer: every worker makes the norms and codes of all rows for itself. A step in which
+/// every sequence has one row has one fewer: who attends a head also makes it.
 ///
 /// Every row is computed from its own values and its own sequence's pages alone, in one fixed
 /// order, so its result depends neither on the chunk it came in nor on its neighbours nor on the
@@ -41,12 +42,13 @@ class Forward {
   using Team = compute::ThreadPool::Team;
 
   void embed(const Team& team);
-  void store_keys_and_values(const Team& team, std::uint32_t layer);
+  void project(const Team& team, std::uint32_t layer);
   void attention_block(const Team& team, std::uint32_t layer, std::uint32_t rows);
   void mlp_block(const Team& team, const Layer& weights, std::uint32_t rows);
   void head(const Team& team);
 
-  void rotate_and_store(std::size_t row, std::uint32_t layer, const Layer& weights);
+  /// Of a row's q, k and v as the product left them, makes what attention works with.
+  class RowMaker;
   /// Moves the residuals of the rows that get logits to the front: the last layer finishes only
   /// those.
   void keep_logit_rows();
@@ -83,6 +85,7 @@ class Forward {
   std::uint32_t kept_rows_ = 0;
   std::uint32_t sequences_ = 0;       ///< Entries of work_.attention.
   std::uint32_t kept_sequences_ = 0;  ///< Entries of work_.last_attention.
+  bool single_rows_ = true;           ///< Every sequence has one row, and that gets logits.
 };
 
 }  // namespace weir::model

@@ -122,6 +122,54 @@ TEST_P(Invariance, LogitsOfTheLastRowAloneAreTheSameAsAmongAll) {
   EXPECT_TRUE(same_bits({last.begin(), last.end()}, {all.end() - 2 * vocabulary, all.end()}));
 }
 
+TEST_P(Invariance, StepsOfSingleRowsAreTheRowsReadAtOnce) {
+  const auto& [family, kv_type] = GetParam();
+  ModelOptions options;
+  options.kv_type = kv_type;
+  options.max_rows = options.max_logit_rows = 160;
+  Draw draw(5);
+  // Across a border between groups of positions, where attention may be cut among workers.
+  const std::uint32_t most = testing::context_of(family) == 0 ? 131 : testing::context_of(family);
+  constexpr int kSteps = 5;
+  compute::ThreadPool one(1);
+  const testing::TinyModel plain = testing::load_tiny(family, one, options);
+  const std::uint32_t vocabulary = plain.model->shape().vocabulary;
+  std::vector<std::vector<TokenId>> texts;
+  std::vector<std::vector<float>> wanted;
+  for (const std::uint32_t shorter : {0, 20, 1, 3, 37}) {
+    texts.push_back(random_tokens(draw, most - shorter, vocabulary));
+    wanted.push_back(testing::logits_of(*plain.model, texts.back()));
+  }
+  for (const std::size_t workers : {1, 2}) {
+    compute::ThreadPool pool(workers);
+    const testing::TinyModel tiny = testing::load_tiny(family, pool, options);
+    for (const std::size_t together : {1, 5}) {
+      SCOPED_TRACE(::testing::Message() << workers << " workers, " << together << " sequences");
+      const auto pages = static_cast<std::uint32_t>(most / kPageTokens + 1);
+      const compute::KvArena arena(tiny.model->kv_shape(),
+                                   pages * static_cast<std::uint32_t>(together));
+      std::vector<testing::Sequence> sequences;
+      for (std::uint32_t i = 0; i < together; ++i) {
+        sequences.emplace_back(texts[i], testing::pages_for(texts[i].size(), i * pages));
+        const std::size_t chunk = texts[i].size() - kSteps;
+        const SequenceRows rows = sequences[i].next(chunk);
+        sequences[i].take(tiny.model->forward({{&rows, 1}}, arena), chunk);
+      }
+      for (int step = 0; step < kSteps; ++step) {
+        std::vector<SequenceRows> batch;
+        for (const testing::Sequence& s : sequences) batch.push_back(s.next(1));
+        std::span<const float> logits = tiny.model->forward({batch}, arena);
+        for (testing::Sequence& s : sequences) {
+          s.take(logits.first(vocabulary), 1);
+          logits = logits.subspan(vocabulary);
+        }
+      }
+      for (std::size_t i = 0; i < together; ++i)
+        EXPECT_TRUE(same_bits(sequences[i].logits(), wanted[i])) << "sequence " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryFamily, Invariance,
                          ::testing::Combine(::testing::ValuesIn(testing::families()),
                                             ::testing::Values(DType::kF32, DType::kF16,

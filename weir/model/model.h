@@ -40,8 +40,9 @@ struct ModelOptions {
   DType kv_type = DType::kBF16;  ///< is_kv_type(); docs/performance.md compares them.
 };
 
-/// Where the workers of a step with so many rows wait for each other (docs/kernels.md). Of families
-/// with norms after their blocks, `post_norms`; a bias of the attention's output is not counted.
+/// Where the workers of a step of so many sequences, a row each, wait for each other
+/// (docs/kernels.md). Of families with norms after their blocks, `post_norms`. Not counted are a
+/// bias of the attention's output, and that few long sequences are shared by positions.
 [[nodiscard]] std::uint32_t barriers_of_step(std::uint32_t layers, bool post_norms,
                                              std::uint32_t rows);
 

@@ -49,6 +49,28 @@ TEST_P(EveryFamily, AStepAllocatesNothing) {
   EXPECT_EQ(after, before);
 }
 
+TEST_P(EveryFamily, AStepHasTheBarriersThatAreTold) {
+  compute::ThreadPool pool(2);
+  const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool);
+  const ModelShape& shape = tiny.model->shape();
+  const compute::KvArena arena(tiny.model->kv_shape(), 12);
+  const std::vector<TokenId> tokens = {3, 4};
+  const std::vector<PageId> pages = testing::pages_for(12 * kPageTokens);
+  const auto barriers_of = [&](std::uint32_t sequences, std::size_t rows) {
+    std::vector<SequenceRows> batch;
+    for (std::uint32_t i = 0; i < sequences; ++i)
+      batch.push_back({std::span(tokens).first(rows), 0, std::span(pages).subspan(i, 1), 1});
+    const std::uint32_t before = pool.barriers();
+    EXPECT_FALSE(tiny.model->forward({batch}, arena).empty());
+    return pool.barriers() - before - 1;  // Every run ends with one.
+  };
+  for (const std::uint32_t sequences : {1, 4, 5, 12}) {
+    EXPECT_EQ(barriers_of(sequences, 1),
+              barriers_of_step(shape.layers, shape.post_norms, sequences));
+  }
+  EXPECT_EQ(barriers_of(2, 2), barriers_of_step(shape.layers, shape.post_norms, 4) + shape.layers);
+}
+
 void expect_a_nan_stays_where_it_is(const std::string& family, DType kv_type) {
   compute::ThreadPool pool(2);
   ModelOptions options;
