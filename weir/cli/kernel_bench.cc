@@ -135,18 +135,21 @@ void measure_kernel(compute::ThreadPool& pool, const sys::Clock& clock, const Ro
   kernel.bound = bound_of(kernel.work, kernel.roofs);
 }
 
+void add_operations(DType type, double operations, measure::Work& work) {
+  if (info(type).block_elements > 1) {
+    work.int8_ops += operations;
+  } else if (type == DType::kBF16 && compute::peak_loop(compute::Peak::kBf16Dot)) {
+    work.bf16_ops += operations;
+  } else {
+    work.f32_ops += operations;
+  }
+}
+
 measure::Work product_work(std::span<const compute::MatrixView> stacked, double packed_bytes) {
   measure::Work work{.bytes = packed_bytes};
-  for (const compute::MatrixView& m : stacked) {
-    const double operations = 2.0 * static_cast<double>(m.rows) * static_cast<double>(m.columns);
-    if (info(m.type).block_elements > 1) {
-      work.int8_ops += operations;
-    } else if (m.type == DType::kBF16 && compute::peak_loop(compute::Peak::kBf16Dot)) {
-      work.bf16_ops += operations;
-    } else {
-      work.f32_ops += operations;
-    }
-  }
+  for (const compute::MatrixView& m : stacked)
+    add_operations(m.type, 2.0 * static_cast<double>(m.rows) * static_cast<double>(m.columns),
+                   work);
   return work;
 }
 

@@ -90,6 +90,8 @@ void measure_kernel(compute::ThreadPool& pool, const sys::Clock& clock, const Ro
                     compute::TimedLoop loop, const KernelBenchOptions& options,
                     MeasuredKernel& kernel);
 
+/// Counts operations with weights, or keys and values, of this type under what does them here.
+void add_operations(DType type, double operations, measure::Work& work);
 /// One product with one row of these stacked matrices, `packed_bytes` of weights in all.
 [[nodiscard]] measure::Work product_work(std::span<const compute::MatrixView> stacked,
                                          double packed_bytes);

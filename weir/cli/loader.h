@@ -12,6 +12,7 @@
 #include "weir/base/result.h"
 #include "weir/engine/engine.h"
 #include "weir/model/open.h"
+#include "weir/spec/kv_type.h"
 #include "weir/sys/clock.h"
 
 namespace CLI {
@@ -29,10 +30,10 @@ struct LoadOptions {
   std::string memory;  ///< "2GiB"; empty: half of what the machine has free.
   /// What else the schedule is to be; its bounds follow from the above.
   engine::EngineOptions engine;  ///< The reserve's shares are under 100 % together.
-  std::string kv_type = "bf16";  ///< One of kKvTypeNames (spec/kv_type.h).
-  bool conversation = false;     ///< Refuse what has no chat template, before it is packed.
-  bool quiet = false;            ///< No progress, no plan.
-  bool brief = false;            ///< No plan: only work that takes time is shown.
+  std::string kv_type{kv_type_name(kDefaultKvType)};  ///< One of kKvTypeNames.
+  bool conversation = false;  ///< Refuse what has no chat template, before it is packed.
+  bool quiet = false;         ///< No progress, no plan.
+  bool brief = false;         ///< No plan: only work that takes time is shown.
 };
 
 /// Refuses an empty value.

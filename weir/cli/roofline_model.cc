@@ -141,10 +141,11 @@ Result<MeasuredModel> ModelOfKernels::measure(
     MeasuredKernel kernel;
     kernel.name = fmt::format("attention {} x {}", sequences, load.positions);
     progress(kernel.name);
-    kernel.type = "F16 KV";
+    kernel.type = fmt::format("{} KV", info(load.type).name);
     kernel.rows = sequences;
     kernel.calls = shape_.layers;
-    kernel.work = {.bytes = load.kv_bytes() * sequences, .f32_ops = load.operations() * sequences};
+    kernel.work = {.bytes = load.kv_bytes() * sequences};
+    add_operations(load.type, load.operations() * sequences, kernel.work);
     measure_kernel(pool, clock, beside, probe.loop(pool, sequences), options, kernel);
     m.attention.push_back(std::move(kernel));
   }

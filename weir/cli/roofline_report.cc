@@ -108,8 +108,8 @@ plan::Table step_table(const MeasuredMachine& machine, const MeasuredModel& mode
     if (attention == nullptr || !products) continue;
     const auto rows = static_cast<double>(batch);
     const measure::Work weights = measure::with_rows(model.row, rows);
-    const measure::Work kv = {.bytes = attention->work.bytes * attention->calls,
-                              .f32_ops = attention->work.f32_ops * attention->calls};
+    measure::Work kv = measure::with_rows(attention->work, attention->calls);
+    kv.bytes *= attention->calls;
     const double least = measure::least_seconds(weights, roofs) + measure::least_seconds(kv, roofs);
     const double attending = kv.operations() / attention->typical();
     const double waiting = model.barriers(batch) * barrier_seconds(machine);

@@ -64,7 +64,7 @@ MeasuredModel model(double one, double each) {
   for (const std::uint32_t sequences : {1U, kMostSequences}) {
     MeasuredKernel k;
     k.name = "attention";
-    k.type = "F16 KV";
+    k.type = "BF16 KV";
     k.rows = sequences;
     k.calls = 10;
     k.work = {.bytes = 4e5 * sequences, .f32_ops = 1.2e6 * sequences};

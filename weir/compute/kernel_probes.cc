@@ -166,11 +166,8 @@ double AttentionLoad::operations() const {
 }
 
 double AttentionLoad::kv_bytes() const {
-  KvShape shape;
-  shape.layers = 1;
-  shape.kv_heads = kv_heads;
-  shape.head_dim = head_dim;
-  return static_cast<double>(KvArena::bytes_per_page(shape)) * positions / kPageTokens;
+  const KvShape one{.layers = 1, .kv_heads = kv_heads, .head_dim = head_dim, .type = type};
+  return static_cast<double>(KvArena::bytes_per_page(one)) * positions / kPageTokens;
 }
 
 struct AttentionProbe::State {
@@ -182,11 +179,7 @@ struct AttentionProbe::State {
         out(q.size()) {}
 
   static KvShape shape_of(const AttentionLoad& l) {
-    KvShape shape;
-    shape.layers = l.layers;
-    shape.kv_heads = l.kv_heads;
-    shape.head_dim = l.head_dim;
-    return shape;
+    return {.layers = l.layers, .kv_heads = l.kv_heads, .head_dim = l.head_dim, .type = l.type};
   }
 
   AttentionLoad load;

@@ -56,6 +56,7 @@ struct AttentionLoad {
   std::uint32_t layers = 0;     ///< That the arena holds, one call each in turn.
   std::uint32_t sequences = 0;  ///< That the arena holds.
   std::uint32_t positions = 0;  ///< Of each.
+  DType type = kDefaultKvType;  ///< Of keys and values.
 
   [[nodiscard]] double operations() const;  ///< Of one sequence in one layer.
   [[nodiscard]] double kv_bytes() const;    ///< Read for it.

@@ -26,7 +26,7 @@ struct KvShape {
   std::uint32_t layers = 0;
   std::uint32_t kv_heads = 0;
   std::uint32_t head_dim = 0;
-  DType type = DType::kF16;  ///< kF32, kF16, kBF16 or kI8.
+  DType type = kDefaultKvType;  ///< is_kv_type().
 };
 
 struct KvLayout {

@@ -218,11 +218,19 @@ TEST(ProductProbe, ASizeThatOverflowsIsRefused) {
 }
 
 TEST(AttentionProbe, CountsTheWorkOfASequenceInALayer) {
-  const AttentionLoad load = {
-      .heads = 9, .kv_heads = 3, .head_dim = 64, .layers = 2, .sequences = 4, .positions = 40};
+  AttentionLoad load;
+  load.heads = 9;
+  load.kv_heads = 3;
+  load.head_dim = 64;
+  load.layers = 2;
+  load.sequences = 4;
+  load.positions = 40;
   EXPECT_EQ(load.operations(), 4.0 * 9 * 64 * 40);
-  // K and V of 40 positions in f16; a page may be padded.
+  // K and V of 40 positions, two bytes an element unless told otherwise; a page may be padded.
   EXPECT_NEAR(load.kv_bytes(), 2.0 * 3 * 64 * 40 * 2, 0.1 * load.kv_bytes());
+  AttentionLoad wide = load;
+  wide.type = DType::kF32;
+  EXPECT_EQ(wide.kv_bytes(), 2 * load.kv_bytes());
   ThreadPool pool(2);
   const sys::SystemClock clock;
   AttentionProbe probe(pool, load);

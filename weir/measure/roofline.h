@@ -32,8 +32,8 @@ struct Roofs {
 struct Work {
   double bytes = 0;     ///< Of weights or KV, each read once.
   double int8_ops = 0;  ///< By quantised weights.
-  double bf16_ops = 0;  ///< By BF16 weights, where the CPU has dots for them.
-  double f32_ops = 0;   ///< By other plain weights and attention.
+  double bf16_ops = 0;  ///< By BF16 weights, keys and values, where the CPU has dots for them.
+  double f32_ops = 0;   ///< By other plain ones.
 
   [[nodiscard]] double operations() const { return int8_ops + bf16_ops + f32_ops; }
   [[nodiscard]] double intensity() const { return operations() / bytes; }  ///< REQUIRES: bytes > 0.

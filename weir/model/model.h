@@ -15,6 +15,7 @@
 #include "weir/compute/thread_pool.h"
 #include "weir/format/model_file.h"
 #include "weir/model/batch.h"
+#include "weir/spec/kv_type.h"
 #include "weir/spec/model_shape.h"
 
 namespace weir::model {
@@ -27,7 +28,7 @@ struct BytePlan {
   std::uint64_t tables = 0;       ///< RoPE.
   std::uint64_t kv_per_page = 0;  ///< kPageTokens positions, all layers, K and V.
   std::uint64_t kv_pages = 0;
-  DType kv_type = DType::kBF16;
+  DType kv_type = kDefaultKvType;
   [[nodiscard]] std::uint64_t total() const {
     return weights + activations + tables + kv_per_page * kv_pages;
   }
@@ -36,8 +37,8 @@ struct BytePlan {
 struct ModelOptions {
   std::uint32_t max_rows = 512;  ///< Rows of one forward pass: the largest prefill chunk.
   std::uint32_t max_logit_rows = 32;
-  std::uint32_t context = 0;     ///< Positions; 0 takes the model's own.
-  DType kv_type = DType::kBF16;  ///< is_kv_type(); docs/performance.md compares them.
+  std::uint32_t context = 0;       ///< Positions; 0 takes the model's own.
+  DType kv_type = kDefaultKvType;  ///< is_kv_type().
 };
 
 /// Where the workers of a step of so many sequences, a row each, wait for each other

@@ -10,6 +10,9 @@
 
 namespace weir {
 
+/// What they are kept in unless somebody says otherwise; docs/performance.md compares the types.
+inline constexpr DType kDefaultKvType = DType::kBF16;
+
 /// For help and refusals.
 inline constexpr std::string_view kKvTypeNames = "f32, f16, bf16 or int8";
 
