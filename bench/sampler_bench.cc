@@ -26,6 +26,13 @@ std::vector<float> logits_of(std::size_t vocabulary) {
   return logits;
 }
 
+/// As the forward pass leaves them.
+std::vector<float> peaks_of(std::span<const float> logits) {
+  std::vector<float> peaks(peak_blocks(logits.size()));
+  find_peaks(logits, peaks);
+  return peaks;
+}
+
 void run(benchmark::State& state, const SamplingParams& params) {
   const auto vocabulary = static_cast<std::int32_t>(state.range(0));
   const auto logits = logits_of(static_cast<std::size_t>(vocabulary));
@@ -33,13 +40,16 @@ void run(benchmark::State& state, const SamplingParams& params) {
   Sampler sampler(params, 1, vocabulary, 64);
   for (TokenId t = 0; t < 32; ++t) sampler.saw_answer(t * 37);
   std::uint64_t position = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(sampler.sample(logits, position++, workspace));
+  const auto peaks = peaks_of(logits);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(sampler.sample({logits, peaks}, position++, workspace));
 }
 
 void top_logprobs(benchmark::State& state) {
   const auto logits = logits_of(static_cast<std::size_t>(state.range(0)));
   SamplerWorkspace workspace(static_cast<std::int32_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(logprobs(logits, 5, 20, workspace));
+  const auto peaks = peaks_of(logits);
+  for (auto _ : state) benchmark::DoNotOptimize(logprobs({logits, peaks}, 5, 20, workspace));
 }
 
 void full_sort(benchmark::State& state) {

@@ -32,7 +32,7 @@ MaybePlan plan_for(const format::ModelFile& file) {
   WEIR_TRY(const model::BytePlan plan,
            model::Model::plan(file, shape, options, ceil_div(shape.context, kPageTokens)));
   return MemoryPlan{.weights = plan.weights,
-                    .activations = plan.activations,
+                    .activations = plan.activations + plan.sampling,
                     .tables = plan.tables,
                     .kv_per_page = plan.kv_per_page,
                     .rows = options.max_rows,

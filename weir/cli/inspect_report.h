@@ -16,7 +16,7 @@ namespace weir::cli {
 /// The memory that serving the model would take; filled from model::Model::plan.
 struct MemoryPlan {
   std::uint64_t weights = 0;      ///< Packed for this machine's kernels.
-  std::uint64_t activations = 0;  ///< Of one step of `rows` tokens.
+  std::uint64_t activations = 0;  ///< Of one step of `rows` tokens, and of choosing one.
   std::uint64_t tables = 0;
   std::uint64_t kv_per_page = 0;
   std::uint32_t rows = 0;

@@ -65,8 +65,8 @@ struct Fit {
 /// higher classes, then as many pages for further conversations as fit. A context that the operator
 /// named is kept or refused; the model's own, often larger than anyone needs, is lowered, so that a
 /// refusal says what the smallest needs.
-Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& options,
-                       DType kv_type) {
+Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& options, DType kv_type,
+                       std::size_t workers) {
   WEIR_TRY(const Allowed allowed, memory_allowed(options));
   if (options.context > opened.shape.context) {
     return fail(Code::kInvalidArgument,
@@ -79,6 +79,7 @@ Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& opti
   fit.options.max_rows = std::max({schedule.max_rows, schedule.max_chunk, options.max_running});
   fit.options.max_logit_rows = options.max_running;
   fit.options.kv_type = kv_type;
+  fit.options.chosen_at_once = std::min<std::size_t>(workers, options.max_running);
   fit.options.context = options.context > 0 ? options.context : opened.shape.context;
   while (true) {
     const auto one = ceil_div(fit.options.context, kPageTokens);
@@ -184,7 +185,7 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
                 "this model has no chat template, so it cannot hold a conversation; with --raw it "
                 "continues a text");
   }
-  WEIR_TRY(const Fit fit, fit_memory(loaded->opened, options, kv_type));
+  WEIR_TRY(const Fit fit, fit_memory(loaded->opened, options, kv_type, workers));
   if (!options.quiet && !options.brief) {
     if (options.context == 0 && fit.options.context < loaded->opened.shape.context) {
       fmt::print(stderr, "weir: context lowered from {} to {} positions to fit the memory\n",

@@ -47,7 +47,7 @@ Result<plan::Model> from_file(const std::string& path) {
     m.parameters += static_cast<double>(tensor.elements());
   m.active = m.parameters;
   m.packed_weights = plan::bytes(static_cast<double>(bytes.weights));
-  m.activations = plan::bytes(static_cast<double>(bytes.activations));
+  m.activations = plan::bytes(static_cast<double>(bytes.activations + bytes.sampling));
   m.tables = plan::bytes(static_cast<double>(bytes.tables));
   m.kv_page = plan::bytes(static_cast<double>(bytes.kv_per_page));
   m.page_tokens = kPageTokens;

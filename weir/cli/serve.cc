@@ -154,6 +154,7 @@ server::MetricsOptions metrics_options(const Loaded& loaded, const ServeOptions&
   metrics.memory = {{"weights", loaded.plan.weights},
                     {"activations", loaded.plan.activations},
                     {"tables", loaded.plan.tables},
+                    {"sampling", loaded.plan.sampling},
                     {"kv", loaded.plan.kv_per_page * loaded.plan.kv_pages}};
   return metrics;
 }

@@ -58,6 +58,7 @@ class Counting final : public Decoder {
     before_ = allocations;
     return logits;
   }
+  std::span<const float> peaks() const override { return inner_->peaks(); }
   void copy(std::span<const kv::PageCopy> copies) override { inner_->copy(copies); }
   void for_each(std::size_t count,
                 const std::function<void(std::size_t, std::size_t)>& f) override {

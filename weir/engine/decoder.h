@@ -34,12 +34,16 @@ class Decoder {
   /// As model::Model::forward: [sum of logit_rows, vocabulary], valid until the next call.
   [[nodiscard]] virtual std::span<const float> forward(const model::Batch& batch) = 0;
 
+  /// Of the logits that forward() gave last, [sum of logit_rows, model::peak_blocks(vocabulary)]
+  /// (model/logit_row.h), valid as long as they are; nothing from a decoder that has not looked.
+  [[nodiscard]] virtual std::span<const float> peaks() const { return {}; }
+
   /// Carries the keys and values of whole pages over, in order.
   virtual void copy(std::span<const kv::PageCopy> copies) = 0;
 
-  /// f(i, worker) once for every i in [0, count), worker < facts().workers, by workers that are
-  /// free between forward passes; returns when all are done. f(i, w) must not depend on w but for
-  /// its scratch memory, and must not throw.
+  /// f(i, worker) once for every i in [0, count), worker < min(count, facts().workers), by workers
+  /// that are free between forward passes; returns when all are done. f(i, w) must not depend on w
+  /// but for its scratch memory, and must not throw.
   virtual void for_each(std::size_t count, const std::function<void(std::size_t, std::size_t)>& f) {
     for (std::size_t i = 0; i < count; ++i) f(i, 0);
   }

@@ -18,6 +18,7 @@ class ModelDecoder final : public Decoder {
 
   [[nodiscard]] const DecoderFacts& facts() const override { return facts_; }
   [[nodiscard]] std::span<const float> forward(const model::Batch& batch) override;
+  [[nodiscard]] std::span<const float> peaks() const override { return model_->peaks(); }
   void copy(std::span<const kv::PageCopy> copies) override;
   void for_each(std::size_t count, const std::function<void(std::size_t, std::size_t)>& f) override;
 

@@ -23,11 +23,10 @@ Sequence::Sequence(const Request& request, std::span<const TokenId> end_tokens,
   timings_.prompt_tokens = static_cast<std::uint32_t>(request.prompt.size());
 }
 
-Sequence::Choice Sequence::choose(std::span<const float> logits,
-                                  model::SamplerWorkspace& workspace) {
+Sequence::Choice Sequence::choose(const model::LogitRow& row, model::SamplerWorkspace& workspace) {
   const bool too_early = chosen_ < min_tokens_;
   const auto token =
-      sampler_.sample(logits, chosen_, workspace,
+      sampler_.sample(row, chosen_, workspace,
                       too_early ? std::span<const TokenId>(stops_) : std::span<const TokenId>());
   if (!token) {
     return {std::nullopt, FinishReason::kError,
@@ -37,7 +36,7 @@ Sequence::Choice Sequence::choose(std::span<const float> logits,
     return {std::nullopt, FinishReason::kStop, {}};
   TokenEvent event{*token, 0.0F, {}};
   if (top_logprobs_ >= 0) {
-    auto read = model::logprobs(logits, *token, static_cast<std::size_t>(top_logprobs_), workspace);
+    auto read = model::logprobs(row, *token, static_cast<std::size_t>(top_logprobs_), workspace);
     event.logprob = read.chosen;
     event.top = std::move(read.top);
   }

@@ -32,7 +32,7 @@ class Sequence {
     std::optional<FinishReason> finish;
     Error error;  ///< When kError.
   };
-  [[nodiscard]] Choice choose(std::span<const float> logits, model::SamplerWorkspace& workspace);
+  [[nodiscard]] Choice choose(const model::LogitRow& row, model::SamplerWorkspace& workspace);
 
   // Its account.
   void admitted(const sched::Admitted& how, sched::Held waited_for, sys::Clock::TimePoint now);

@@ -65,7 +65,8 @@ StepLoop::StepLoop(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_e
       scheduler(schedule_of(decoder->facts(), options.schedule),
                 options.measure_steps ? measure_step_cost(*decoder, clock)
                                       : policy::StepCost(decoder->facts().cost, {})),
-      workspaces(decoder->facts().workers, model::SamplerWorkspace(decoder->facts().vocabulary)) {
+      workspaces(std::min<std::size_t>(decoder->facts().workers, decoder->facts().max_logit_rows),
+                 model::SamplerWorkspace(decoder->facts().vocabulary)) {
   thread = std::thread([this] { run(); });
 }
 
@@ -182,15 +183,20 @@ void StepLoop::compute() {
   const std::span<const float> logits =
       batch.empty() ? std::span<const float>() : decoder->forward({batch});
   now = clock.now();
+  const std::span<const float> peaks = decoder->peaks();
   const auto width = static_cast<std::size_t>(decoder->facts().vocabulary);
+  const std::size_t blocks = peaks.empty() ? 0 : model::peak_blocks(width);
   choosing.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (batch[i].logit_rows == 0) continue;
-    const std::size_t at = choosing.size() * width;
-    WEIR_CHECK(at + width <= logits.size(), "a decoder gives the rows of logits asked for");
-    choosing.push_back({&rows[i], logits.subspan(at, width)});
+    const std::size_t row = choosing.size();
+    WEIR_CHECK((row + 1) * width <= logits.size() && (row + 1) * blocks <= peaks.size(),
+               "a decoder gives the rows of logits asked for");
+    choosing.push_back(
+        {&rows[i], {logits.subspan(row * width, width), peaks.subspan(row * blocks, blocks)}});
   }
   decoder->for_each(choosing.size(), [this](std::size_t i, std::size_t worker) {
+    WEIR_CHECK(worker < workspaces.size(), "no more workers than rows");
     Row& row = *choosing[i].row;
     row.choice = row.sequence->choose(choosing[i].logits, workspaces[worker]);
   });

@@ -20,6 +20,7 @@ std::string describe(const BytePlan& plan) {
   line("weights", plan.weights, "packed");
   line("activations", plan.activations, "scratch and logits of one step");
   line("tables", plan.tables, "RoPE");
+  line("sampling", plan.sampling, "candidates of the rows chosen for at once");
   line("KV cache", plan.kv_per_page * plan.kv_pages,
        fmt::format("{}, {} pages of {:.1f} KiB, {} tokens each", kv_type_name(plan.kv_type),
                    plan.kv_pages, static_cast<double>(plan.kv_per_page) / 1024, kPageTokens));
@@ -28,7 +29,7 @@ std::string describe(const BytePlan& plan) {
 }
 
 std::uint64_t kv_pages_that_fit(const BytePlan& plan, std::uint64_t available) {
-  const std::uint64_t model = plan.weights + plan.activations + plan.tables;
+  const std::uint64_t model = plan.without_kv();
   if (available <= model || plan.kv_per_page == 0) return 0;
   return (available - model) / plan.kv_per_page;
 }
@@ -46,9 +47,9 @@ Status check_budget(const BytePlan& plan, std::uint64_t available) {
   return fail(
       Code::kExhausted,
       fmt::format("not enough memory: weights {:.1f} + activations {:.1f} + tables {:.1f} "
-                  "+ KV cache {:.1f} "
+                  "+ sampling {:.1f} + KV cache {:.1f} "
                   "({}, {} pages of {:.1f} KiB) = {:.1f} MiB, but {:.1f} MiB are available; {}",
-                  mib(plan.weights), mib(plan.activations), mib(plan.tables),
+                  mib(plan.weights), mib(plan.activations), mib(plan.tables), mib(plan.sampling),
                   mib(plan.kv_per_page * plan.kv_pages), kv_type_name(plan.kv_type), plan.kv_pages,
                   static_cast<double>(plan.kv_per_page) / 1024, mib(plan.total()), mib(available),
                   advice),

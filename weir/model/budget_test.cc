@@ -14,7 +14,8 @@ BytePlan plan_of(std::uint64_t pages) {
   BytePlan plan;
   plan.weights = 100 * kMiB;
   plan.activations = 20 * kMiB;
-  plan.tables = kMiB;
+  plan.tables = kMiB / 2;
+  plan.sampling = kMiB / 2;
   plan.kv_per_page = kMiB / 2;
   plan.kv_pages = pages;
   return plan;
@@ -26,9 +27,10 @@ TEST(Budget, OneByteTooFewIsRefusedWithTheSum) {
   const auto refused = check_budget(plan_of(10), 126 * kMiB - 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kExhausted);
-  EXPECT_THAT(refused.error().message, HasSubstr("weights 100.0 + activations 20.0 + tables 1.0 + "
-                                                 "KV cache 5.0 (bf16, 10 pages of 512.0 KiB) = "
-                                                 "126.0 MiB, but 126.0 MiB are available"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("weights 100.0 + activations 20.0 + tables 0.5 + "
+                        "sampling 0.5 + KV cache 5.0 (bf16, 10 pages of 512.0 KiB) = "
+                        "126.0 MiB, but 126.0 MiB are available"));
   EXPECT_THAT(refused.error().message, HasSubstr("144 tokens of KV cache would fit"));
 }
 
@@ -50,7 +52,8 @@ TEST(Budget, TheDescriptionAddsUp) {
   EXPECT_EQ(describe(plan_of(10)),
             "weights           100.0 MiB  packed\n"
             "activations        20.0 MiB  scratch and logits of one step\n"
-            "tables              1.0 MiB  RoPE\n"
+            "tables              0.5 MiB  RoPE\n"
+            "sampling            0.5 MiB  candidates of the rows chosen for at once\n"
             "KV cache            5.0 MiB  bf16, 10 pages of 512.0 KiB, 16 tokens each\n"
             "total             126.0 MiB\n");
 }

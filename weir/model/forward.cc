@@ -4,6 +4,7 @@
 
 #include "weir/base/check.h"
 #include "weir/compute/attention.h"
+#include "weir/model/logit_scan.h"
 
 namespace weir::model {
 
@@ -13,7 +14,8 @@ namespace {
 constexpr std::uint32_t kRowsForAll = 4;
 /// Columns of the gate that one worker takes at a time: two panels, one block of codes.
 constexpr std::size_t kStrip = 32;
-/// Floats of gate and up that are in work before they become one: 128 KiB together.
+/// Floats of gate and up, or of logits, that are in work before what follows: 128 KiB of gate and
+/// up together.
 constexpr std::size_t kStripFloats = 16384;
 /// But no fewer: blocks are quantised four at a time.
 constexpr std::size_t kLeastStrip = 128;
@@ -284,13 +286,21 @@ void Forward::head(const Team& team) {
   const std::size_t vocabulary = shape_.vocabulary;
   const compute::Inputs x =
       normed_inputs(team, kept_rows_, weights_.output_norm(), weights_.head());
-  const compute::Share mine =
-      compute::matmul(team, weights_.head(), x, work_.logits.data(), vocabulary);
-  for (std::size_t row = 0; row < kept_rows_; ++row) {
-    const std::span<float> logits =
-        row_of(work_.logits, row, vocabulary).subspan(mine.begin, mine.end - mine.begin);
-    if (shape_.logit_scale != 1.0F) compute::scale(shape_.logit_scale, logits);
-    if (shape_.logit_soft_cap != 0.0F) compute::soft_cap(shape_.logit_soft_cap, logits);
+  // A strip is scaled, and its peaks are found, while it is in a near cache.
+  const std::size_t strip =
+      std::max(kStripFloats / kept_rows_ / kPeakBlock * kPeakBlock, kPeakBlock);
+  const compute::Share mine = team.share(vocabulary, kPeakBlock);
+  for (std::size_t begin = mine.begin; begin < mine.end; begin += strip) {
+    const std::size_t count = std::min(strip, mine.end - begin);
+    compute::matmul_outputs(weights_.head(), x, begin, begin + count, work_.logits.data() + begin,
+                            vocabulary);
+    for (std::size_t row = 0; row < kept_rows_; ++row) {
+      const std::span<float> logits = row_of(work_.logits, row, vocabulary).subspan(begin, count);
+      if (shape_.logit_scale != 1.0F) compute::scale(shape_.logit_scale, logits);
+      if (shape_.logit_soft_cap != 0.0F) compute::soft_cap(shape_.logit_soft_cap, logits);
+      find_peaks(logits, row_of(work_.peaks, row, peak_blocks(vocabulary))
+                             .subspan(begin / kPeakBlock, peak_blocks(count)));
+    }
   }
 }
 

@@ -75,6 +75,13 @@ LogitMaximum ScanMaximum(const float* HWY_RESTRICT logits, std::size_t size) {
   return {maximum, has_nan};
 }
 
+void FindPeaks(const float* HWY_RESTRICT logits, std::size_t size, float* HWY_RESTRICT peaks) {
+  for (std::size_t i = 0; i < size; i += kPeakBlock) {
+    const LogitMaximum of_block = ScanMaximum(logits + i, std::min(kPeakBlock, size - i));
+    *peaks++ = of_block.has_nan ? std::numeric_limits<float>::quiet_NaN() : of_block.value;
+  }
+}
+
 std::size_t FindFirst(const float* HWY_RESTRICT logits, std::size_t size, float value) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -183,6 +190,7 @@ HWY_AFTER_NAMESPACE();
 namespace weir::model {
 
 HWY_EXPORT(ScanMaximum);
+HWY_EXPORT(FindPeaks);
 HWY_EXPORT(FindFirst);
 HWY_EXPORT(SumWeights);
 HWY_EXPORT(SumWeightsAndMoment);
@@ -190,6 +198,10 @@ HWY_EXPORT(Collect);
 
 LogitMaximum scan_maximum(std::span<const float> logits) {
   return HWY_DYNAMIC_DISPATCH(ScanMaximum)(logits.data(), logits.size());
+}
+
+void find_peaks(std::span<const float> logits, std::span<float> peaks) {
+  HWY_DYNAMIC_DISPATCH(FindPeaks)(logits.data(), logits.size(), peaks.data());
 }
 
 std::size_t find_first(std::span<const float> logits, float value) {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "weir/base/ids.h"
+#include "weir/base/math.h"
 
 namespace weir::model {
 
@@ -27,6 +28,16 @@ struct LogitMaximum {
   bool has_nan = false;
 };
 [[nodiscard]] LogitMaximum scan_maximum(std::span<const float> logits);
+
+/// Of so many logits the largest are known: small enough that few of a row's blocks hold one of its
+/// best tokens, large enough that looking through the blocks costs nothing beside the tokens.
+inline constexpr std::size_t kPeakBlock = 256;
+[[nodiscard]] constexpr std::size_t peak_blocks(std::size_t vocabulary) {
+  return ceil_div(vocabulary, kPeakBlock);
+}
+/// The largest of each block of kPeakBlock logits; NaN where one is NaN.
+/// REQUIRES: peaks.size() == peak_blocks(logits.size()).
+void find_peaks(std::span<const float> logits, std::span<float> peaks);
 
 /// The first token whose logit equals `value`; logits.size() if none does.
 [[nodiscard]] std::size_t find_first(std::span<const float> logits, float value);

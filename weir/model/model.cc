@@ -8,6 +8,8 @@
 #include "weir/base/check.h"
 #include "weir/compute/vector_ops.h"
 #include "weir/model/forward.h"
+#include "weir/model/logit_scan.h"
+#include "weir/model/sampler.h"
 #include "weir/model/weights.h"
 #include "weir/model/workspace.h"
 #include "weir/spec/kv_type.h"
@@ -78,6 +80,7 @@ struct Model::Impl {
   const compute::RopeTable rope;
   std::optional<const compute::RopeTable> local_rope;
   Workspace work;
+  std::size_t logit_rows = 0;  ///< Of the last step.
 };
 
 Result<BytePlan> Model::plan(const format::ModelFile& file, const ModelShape& shape,
@@ -89,6 +92,8 @@ Result<BytePlan> Model::plan(const format::ModelFile& file, const ModelShape& sh
   WEIR_TRY(plan.weights, Weights::planned_bytes(views, shape));
   plan.activations = Workspace::planned_bytes(shape, o.max_rows, o.max_logit_rows);
   plan.tables = table_bytes(shape, o.context);
+  plan.sampling = o.chosen_at_once *
+                  SamplerWorkspace::planned_bytes(static_cast<std::int32_t>(shape.vocabulary));
   plan.kv_per_page = compute::KvArena::bytes_per_page(kv_shape_of(shape, o.kv_type));
   plan.kv_pages = kv_pages;
   plan.kv_type = o.kv_type;
@@ -131,7 +136,12 @@ std::span<const float> Model::forward(const Batch& batch, const compute::KvArena
   Forward step(m.shape, m.weights, m.rope, m.local_rope ? *m.local_rope : m.rope, m.work, batch,
                arena);
   m.pool.run([&step](const compute::ThreadPool::Team& team) { step.run(team); });
-  return m.work.logits.span().first(std::size_t{step.logit_rows()} * m.shape.vocabulary);
+  m.logit_rows = step.logit_rows();
+  return m.work.logits.span().first(m.logit_rows * m.shape.vocabulary);
+}
+
+std::span<const float> Model::peaks() const {
+  return impl_->work.peaks.span().first(impl_->logit_rows * peak_blocks(impl_->shape.vocabulary));
 }
 
 }  // namespace weir::model

@@ -26,11 +26,13 @@ struct BytePlan {
   std::uint64_t weights = 0;      ///< Packed.
   std::uint64_t activations = 0;  ///< Scratch for max_rows rows, logits included.
   std::uint64_t tables = 0;       ///< RoPE.
+  std::uint64_t sampling = 0;     ///< What choosing tokens works with, which the engine allocates.
   std::uint64_t kv_per_page = 0;  ///< kPageTokens positions, all layers, K and V.
   std::uint64_t kv_pages = 0;
   DType kv_type = kDefaultKvType;
-  [[nodiscard]] std::uint64_t total() const {
-    return weights + activations + tables + kv_per_page * kv_pages;
+  [[nodiscard]] std::uint64_t total() const { return without_kv() + kv_per_page * kv_pages; }
+  [[nodiscard]] std::uint64_t without_kv() const {
+    return weights + activations + tables + sampling;
   }
 };
 
@@ -39,6 +41,9 @@ struct ModelOptions {
   std::uint32_t max_logit_rows = 32;
   std::uint32_t context = 0;       ///< Positions; 0 takes the model's own.
   DType kv_type = kDefaultKvType;  ///< is_kv_type().
+  /// Rows that tokens are chosen for at once, no more than workers or logit rows: a
+  /// SamplerWorkspace each. For the plan alone.
+  std::size_t chosen_at_once = 1;
 };
 
 /// Where the workers of a step of so many sequences, a row each, wait for each other
@@ -72,6 +77,9 @@ class Model {
   /// REQUIRES: rows <= max_rows, logit rows <= max_logit_rows, tokens in range, positions <
   /// context, pages cover the positions (asserted).
   [[nodiscard]] std::span<const float> forward(const Batch& batch, const compute::KvArena& arena);
+  /// Of the logits that forward() gave last, [sum of logit_rows, peak_blocks(vocabulary)]
+  /// (model/logit_row.h), valid as long as they are.
+  [[nodiscard]] std::span<const float> peaks() const;
 
  private:
   struct Impl;

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "weir/model/allocation_count.h"
+#include "weir/model/logit_scan.h"
+#include "weir/model/sampler.h"
 #include "weir/model/testing/tiny_model.h"
 #include "weir/model/weights.h"
 
@@ -27,7 +29,8 @@ TEST_P(EveryFamily, ThePlanIsWhatLoadingAllocates) {
     const BytePlan plan =
         expect(Model::plan(*tiny.file, tiny.model->shape(), tiny.model->options(), 7));
     const compute::KvArena arena(tiny.model->kv_shape(), 7);
-    const std::uint64_t allocated = tiny.model->bytes() + arena.bytes();
+    const SamplerWorkspace sampling(static_cast<std::int32_t>(tiny.model->shape().vocabulary));
+    const std::uint64_t allocated = tiny.model->bytes() + arena.bytes() + sampling.bytes();
     EXPECT_NEAR(static_cast<double>(plan.total()) / static_cast<double>(allocated), 1.0, 0.02);
     EXPECT_EQ(plan.file, tiny.file->file_bytes());
   }
@@ -71,6 +74,29 @@ TEST_P(EveryFamily, AStepHasTheBarriersThatAreTold) {
   EXPECT_EQ(barriers_of(2, 2), barriers_of_step(shape.layers, shape.post_norms, 4) + shape.layers);
 }
 
+TEST_P(EveryFamily, PeaksAreTheLogits) {
+  for (const std::size_t workers : {1, 2, 3}) {
+    compute::ThreadPool pool(workers);
+    const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool);
+    const std::size_t vocabulary = tiny.model->shape().vocabulary;
+    const compute::KvArena arena(tiny.model->kv_shape(), 3);
+    const std::vector<TokenId> tokens(40, 5);
+    const std::vector<PageId> pages = testing::pages_for(40);
+    for (const std::uint32_t rows : {1U, 30U, 0U}) {
+      const SequenceRows chunk{tokens, 0, pages, rows};
+      const std::span<const float> logits = tiny.model->forward({{&chunk, 1}}, arena);
+      const std::span<const float> peaks = tiny.model->peaks();
+      ASSERT_EQ(peaks.size(), rows * peak_blocks(vocabulary));
+      for (std::size_t row = 0; row < rows; ++row) {
+        std::vector<float> want(peak_blocks(vocabulary));
+        find_peaks(logits.subspan(row * vocabulary, vocabulary), want);
+        EXPECT_TRUE(std::ranges::equal(
+            want, peaks.subspan(row * peak_blocks(vocabulary), peak_blocks(vocabulary))));
+      }
+    }
+  }
+}
+
 void expect_a_nan_stays_where_it_is(const std::string& family, DType kv_type) {
   compute::ThreadPool pool(2);
   ModelOptions options;
@@ -98,6 +124,7 @@ void expect_a_nan_stays_where_it_is(const std::string& family, DType kv_type) {
   const std::vector<SequenceRows> batch = {broken, next};
   const std::span<const float> logits = tiny.model->forward({batch}, arena);
   EXPECT_TRUE(std::isnan(logits[0]));
+  EXPECT_TRUE(std::isnan(tiny.model->peaks()[0]));
   for (std::size_t i = 0; i < shape.vocabulary; ++i)
     ASSERT_EQ(logits[shape.vocabulary + i], alone[i]);
 }

@@ -20,6 +20,7 @@
 #include "weir/compute/vector_ops.h"
 #include "weir/model/architectures.h"
 #include "weir/model/gguf_tokenizer.h"
+#include "weir/model/logit_scan.h"
 #include "weir/model/model.h"
 #include "weir/model/perplexity.h"
 #include "weir/model/testing/tiny_model.h"
@@ -168,6 +169,24 @@ TEST_P(Real, PerplexityIsLlamaCpps) {
   std::cout << fmt::format("{}: perplexity {:.4f}, llama.cpp {:.4f} ({:+.3f} %)\n", GetParam().name,
                            ours.value(), wanted, 100 * (ours.value() / wanted - 1));
   EXPECT_NEAR(ours.value() / wanted, 1.0, kPerplexityTolerance);
+}
+
+TEST_P(Real, PeaksAreTheLogits) {
+  const std::size_t vocabulary = model_->shape().vocabulary;
+  const std::size_t blocks = peak_blocks(vocabulary);
+  const compute::KvArena arena(model_->kv_shape(), 2);
+  const std::vector<TokenId> tokens(20, 5);
+  const std::vector<PageId> pages = testing::pages_for(tokens.size());
+  for (const std::uint32_t rows : {1U, 20U}) {
+    const SequenceRows chunk{tokens, 0, pages, rows};
+    const std::span<const float> logits = model_->forward({{&chunk, 1}}, arena);
+    ASSERT_EQ(model_->peaks().size(), rows * blocks);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::vector<float> want(blocks);
+      find_peaks(logits.subspan(row * vocabulary, vocabulary), want);
+      EXPECT_TRUE(std::ranges::equal(want, model_->peaks().subspan(row * blocks, blocks)));
+    }
+  }
 }
 
 TEST_P(Real, ThePlanIsWhatLoadingAllocates) {

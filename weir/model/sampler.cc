@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "weir/base/check.h"
+#include "weir/base/math.h"
 #include "weir/base/random.h"
 #include "weir/model/selection.h"
 
@@ -35,19 +36,19 @@ void temper(std::span<Candidate> c, float max, float inverse) {
 
 /// The k best tokens, in candidates[0, k). The threshold rises as better tokens are found, so past
 /// the first few thousand tokens almost nothing is copied.
-std::size_t collect_top(std::span<const float> logits, std::size_t k,
-                        std::span<Candidate> candidates) {
+std::size_t collect_top(const LogitRow& row, std::size_t k, std::span<Candidate> candidates) {
   constexpr std::size_t kStride = 4096;
+  static_assert(kStride % kPeakBlock == 0);
+  const std::size_t size = row.logits.size();
   const std::size_t limit = std::max(2 * k, kStride);
   float threshold = kLowestFloat;
   std::size_t n = 0;
-  for (std::size_t at = 0; at < logits.size(); at += kStride) {
-    const auto part = logits.subspan(at, std::min(kStride, logits.size() - at));
+  for (std::size_t at = 0; at < size; at += kStride) {
     const std::size_t added =
-        collect(part, threshold, kInfinity, static_cast<TokenId>(at), candidates.data() + n);
+        row.collect(at, std::min(at + kStride, size), threshold, kInfinity, candidates.data() + n);
     for (Candidate& c : candidates.subspan(n, added)) c.key = c.x;
     n += added;
-    if (n <= limit && at + kStride < logits.size()) continue;
+    if (n <= limit && at + kStride < size) continue;
     n = std::min(n, select_prefix(candidates.first(n), static_cast<double>(k), by_count));
     if (n < k) continue;
     const auto worst =
@@ -64,11 +65,21 @@ std::size_t collect_top(std::span<const float> logits, std::size_t k,
 SamplerWorkspace::SamplerWorkspace(std::int32_t vocabulary)
     : adjusted_(static_cast<std::size_t>(vocabulary)),
       candidates_(static_cast<std::size_t>(vocabulary)),
-      sums_((static_cast<std::size_t>(vocabulary) + kScanBlock - 1) / kScanBlock) {}
+      sums_(ceil_div(static_cast<std::size_t>(vocabulary), kScanBlock)),
+      peaks_(peak_blocks(static_cast<std::size_t>(vocabulary))),
+      touched_(peaks_.size()) {}
+
+std::uint64_t SamplerWorkspace::planned_bytes(std::int32_t vocabulary) {
+  const auto tokens = static_cast<std::uint64_t>(vocabulary);
+  return tokens * (sizeof(float) + sizeof(Candidate)) +
+         ceil_div(tokens, std::uint64_t{kScanBlock}) * sizeof(double) +
+         peak_blocks(tokens) * (sizeof(float) + sizeof(std::uint8_t));
+}
 
 std::size_t SamplerWorkspace::bytes() const {
-  return adjusted_.size() * sizeof(float) + candidates_.size() * sizeof(Candidate) +
-         sums_.size() * sizeof(double);
+  return adjusted_.capacity() * sizeof(float) + candidates_.capacity() * sizeof(Candidate) +
+         sums_.capacity() * sizeof(double) + peaks_.capacity() * sizeof(float) +
+         touched_.capacity() * sizeof(std::uint8_t);
 }
 
 Sampler::Sampler(const SamplingParams& params, std::uint64_t seed, std::int32_t vocabulary,
@@ -106,22 +117,36 @@ void Sampler::saw_answer(TokenId token) {
   if (penalises_) ++find_or_add(token)->in_answer;
 }
 
-std::span<const float> Sampler::adjust(std::span<const float> logits,
-                                       std::span<const TokenId> banned,
-                                       SamplerWorkspace& workspace) const {
-  if (params_.logit_bias.empty() && seen_.empty() && banned.empty()) return logits;
-  std::span<float> out(workspace.adjusted_);
-  std::copy(logits.begin(), logits.end(), out.begin());
-  for (const auto& [token, bias] : params_.logit_bias) out[static_cast<std::size_t>(token)] += bias;
+LogitRow Sampler::adjust(const LogitRow& raw, std::span<const TokenId> banned,
+                         SamplerWorkspace& workspace) const {
+  if (params_.logit_bias.empty() && seen_.empty() && banned.empty()) return raw;
+  const std::span<float> out(workspace.adjusted_);
+  const std::span<std::uint8_t> touched(workspace.touched_);
+  std::ranges::copy(raw.logits, out.begin());
+  std::ranges::fill(touched, 0);
+  const auto at = [&](TokenId token) -> float& {
+    touched[static_cast<std::size_t>(token) / kPeakBlock] = 1;
+    return out[static_cast<std::size_t>(token)];
+  };
+  for (const auto& [token, bias] : params_.logit_bias) at(token) += bias;
   for (const Seen& seen : seen_) {
-    float& logit = out[static_cast<std::size_t>(seen.token)];
+    float& logit = at(seen.token);
     logit = logit > 0 ? logit / params_.repetition_penalty : logit * params_.repetition_penalty;
     if (seen.in_answer == 0) continue;
     logit -=
         params_.presence_penalty + params_.frequency_penalty * static_cast<float>(seen.in_answer);
   }
-  for (TokenId token : banned) out[static_cast<std::size_t>(token)] = -kInfinity;
-  return out;
+  for (TokenId token : banned) at(token) = -kInfinity;
+  if (raw.peaks.empty()) return {out};
+  const std::span<float> peaks(workspace.peaks_);
+  std::ranges::copy(raw.peaks, peaks.begin());
+  for (std::size_t block = 0; block < peaks.size(); ++block) {
+    if (touched[block] == 0) continue;
+    const std::size_t begin = block * kPeakBlock;
+    find_peaks(out.subspan(begin, std::min(kPeakBlock, out.size() - begin)),
+               peaks.subspan(block, 1));
+  }
+  return {out, peaks};
 }
 
 /// What the filters left: candidates[0, count) with the sum of their weights, or, when no filter is
@@ -132,14 +157,13 @@ struct Sampler::Kept {
   double total = 0;
 };
 
-Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
-                              SamplerWorkspace& workspace) const {
+Sampler::Kept Sampler::filter(const LogitRow& row, float max, SamplerWorkspace& workspace) const {
+  const std::size_t vocabulary = row.logits.size();
   const float temperature = params_.temperature;
   const float inverse = 1.0F / temperature;
   std::span<Candidate> candidates(workspace.candidates_);
   std::span<double> sums(workspace.sums_);
-  const bool cuts_top =
-      params_.top_k > 0 && static_cast<std::size_t>(params_.top_k) < logits.size();
+  const bool cuts_top = params_.top_k > 0 && static_cast<std::size_t>(params_.top_k) < vocabulary;
   const bool cuts_typical = params_.typical_p < 1.0F;
   const bool cuts_nucleus = params_.top_p < 1.0F;
 
@@ -148,10 +172,9 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
     const double margin = 1e-6 * (1.0 + std::abs(static_cast<double>(max)));
     const double low = static_cast<double>(max) + temperature * from - margin;
     const double high = static_cast<double>(max) + temperature * to + margin;
-    const std::size_t n =
-        collect(logits, static_cast<float>(std::max(low, static_cast<double>(kLowestFloat))),
-                static_cast<float>(std::min(high, -static_cast<double>(kLowestFloat))), 0,
-                candidates.data());
+    const std::size_t n = row.collect(
+        0, vocabulary, static_cast<float>(std::max(low, static_cast<double>(kLowestFloat))),
+        static_cast<float>(std::min(high, -static_cast<double>(kLowestFloat))), candidates.data());
     temper(candidates.first(n), max, inverse);
     return n;
   };
@@ -162,7 +185,7 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
       const bool whole = temperature * reach > 1e30 || reach > 1e30;
       const std::size_t n = whole ? collect_between(-std::numeric_limits<double>::infinity(), 0)
                                   : collect_between(center - reach, std::min(center + reach, 0.0));
-      if (whole || total_of(candidates.first(n)) >= target || n == logits.size()) return n;
+      if (whole || total_of(candidates.first(n)) >= target || n == vocabulary) return n;
       if (center - reach < -90.0 && center + reach >= 0) return n;  // All that is left weighs 0.
     }
   };
@@ -170,7 +193,7 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
   Kept kept;
   bool collected = false;  // candidates[0, kept.count) hold what is left, kept.total their weight.
   if (cuts_top) {
-    kept.count = collect_top(logits, static_cast<std::size_t>(params_.top_k), candidates);
+    kept.count = collect_top(row, static_cast<std::size_t>(params_.top_k), candidates);
     temper(candidates.first(kept.count), max, inverse);
     kept.total = total_of(candidates.first(kept.count));
     collected = true;
@@ -182,7 +205,7 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
         if (c.weight > 0) moment += static_cast<double>(c.weight) * c.x;
       }
     } else {
-      moment = sum_weights_and_moment(logits, max, inverse, sums);
+      moment = sum_weights_and_moment(row.logits, max, inverse, sums);
       kept.total = std::accumulate(sums.begin(), sums.end(), 0.0);
     }
     // -log p = entropy where x = sum(w x) / sum(w): log Z cancels.
@@ -198,7 +221,7 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
   }
   if (cuts_nucleus) {
     if (!collected) {
-      sum_weights(logits, max, inverse, sums);
+      row.sum_weights(max, inverse, sums);
       kept.total = std::accumulate(sums.begin(), sums.end(), 0.0);
     }
     const double target = static_cast<double>(params_.top_p) * kept.total;
@@ -224,23 +247,23 @@ Sampler::Kept Sampler::filter(std::span<const float> logits, float max,
     kept.total = total_of(candidates.first(kept.count));
   }
   if (!collected) {
-    sum_weights(logits, max, inverse, sums);
+    row.sum_weights(max, inverse, sums);
     kept.total = std::accumulate(sums.begin(), sums.end(), 0.0);
     kept.everything = true;
   }
   return kept;
 }
 
-std::optional<TokenId> Sampler::sample(std::span<const float> raw, std::uint64_t position,
+std::optional<TokenId> Sampler::sample(const LogitRow& raw, std::uint64_t position,
                                        SamplerWorkspace& workspace,
                                        std::span<const TokenId> banned) const {
-  const std::span<const float> logits = adjust(raw, banned, workspace);
-  const LogitMaximum maximum = scan_maximum(logits);
+  const LogitRow row = adjust(raw, banned, workspace);
+  const LogitMaximum maximum = row.maximum();
   if (maximum.has_nan || !std::isfinite(maximum.value)) return std::nullopt;
   if (params_.temperature < kGreedyTemperature) {
-    return static_cast<TokenId>(find_first(logits, maximum.value));
+    return static_cast<TokenId>(row.find_maximum(maximum.value));
   }
-  const Kept kept = filter(logits, maximum.value, workspace);
+  const Kept kept = filter(row, maximum.value, workspace);
   double left = uniform(seed_, position) * kept.total;
   TokenId last = -1;  // The last token that weighs something: where rounding may leave the walk.
   if (!kept.everything) {
@@ -260,9 +283,9 @@ std::optional<TokenId> Sampler::sample(std::span<const float> raw, std::uint64_t
   // all.
   while (block > 0 && workspace.sums_[block] <= 0) --block;
   const float inverse = 1.0F / params_.temperature;
-  const std::size_t end = std::min(logits.size(), (block + 1) * kScanBlock);
+  const std::size_t end = std::min(row.logits.size(), (block + 1) * kScanBlock);
   for (std::size_t i = block * kScanBlock; i < end; ++i) {
-    const float weight = weight_of((logits[i] - maximum.value) * inverse);
+    const float weight = weight_of((row.logits[i] - maximum.value) * inverse);
     if (weight <= 0) continue;
     last = static_cast<TokenId>(i);
     left -= weight;
@@ -271,20 +294,21 @@ std::optional<TokenId> Sampler::sample(std::span<const float> raw, std::uint64_t
   return last;
 }
 
-std::vector<std::pair<TokenId, double>> Sampler::distribution(std::span<const float> raw,
+std::vector<std::pair<TokenId, double>> Sampler::distribution(const LogitRow& raw,
                                                               SamplerWorkspace& workspace) const {
   std::vector<std::pair<TokenId, double>> out;
-  const std::span<const float> logits = adjust(raw, {}, workspace);
-  const LogitMaximum maximum = scan_maximum(logits);
+  const LogitRow row = adjust(raw, {}, workspace);
+  const LogitMaximum maximum = row.maximum();
   if (maximum.has_nan || !std::isfinite(maximum.value)) return out;
   if (params_.temperature < kGreedyTemperature) {
-    out.emplace_back(static_cast<TokenId>(find_first(logits, maximum.value)), 1.0);
+    out.emplace_back(static_cast<TokenId>(row.find_maximum(maximum.value)), 1.0);
     return out;
   }
-  const Kept kept = filter(logits, maximum.value, workspace);
+  const Kept kept = filter(row, maximum.value, workspace);
   if (kept.everything) {
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const float weight = weight_of((logits[i] - maximum.value) * (1.0F / params_.temperature));
+    for (std::size_t i = 0; i < row.logits.size(); ++i) {
+      const float weight =
+          weight_of((row.logits[i] - maximum.value) * (1.0F / params_.temperature));
       if (weight > 0) out.emplace_back(static_cast<TokenId>(i), weight / kept.total);
     }
   } else {
@@ -295,18 +319,18 @@ std::vector<std::pair<TokenId, double>> Sampler::distribution(std::span<const fl
   return out;
 }
 
-Logprobs logprobs(std::span<const float> logits, TokenId chosen, std::size_t count,
+Logprobs logprobs(const LogitRow& row, TokenId chosen, std::size_t count,
                   SamplerWorkspace& workspace) {
-  const float max = scan_maximum(logits).value;
-  sum_weights(logits, max, 1.0F, workspace.sums_);
+  const float max = row.maximum().value;
+  row.sum_weights(max, 1.0F, workspace.sums_);
   const double log_sum =
       static_cast<double>(max) +
       std::log(std::accumulate(workspace.sums_.begin(), workspace.sums_.end(), 0.0));
   Logprobs out;
-  out.chosen = static_cast<float>(logits[static_cast<std::size_t>(chosen)] - log_sum);
+  out.chosen = static_cast<float>(row.logits[static_cast<std::size_t>(chosen)] - log_sum);
   if (count == 0) return out;
   const std::span<Candidate> candidates(workspace.candidates_);
-  const std::size_t n = collect_top(logits, count, candidates);
+  const std::size_t n = collect_top(row, count, candidates);
   std::sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(n), better);
   out.top.reserve(n);
   for (const Candidate& c : candidates.first(n)) {

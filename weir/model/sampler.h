@@ -9,10 +9,10 @@
 /// anywhere, or nothing but -infinity, fails the choice.
 ///
 /// The vocabulary is never sorted: one pass finds the maximum, one sums, one collects the tokens
-/// that can matter; only among those is the boundary found, by selection. When the collected tokens
-/// turn out not to hold the whole nucleus, the net is widened, so the result is exact. Nothing is
-/// allocated after construction. Thread safety: none; one Sampler per sequence, one
-/// SamplerWorkspace per thread.
+/// that can matter, out of the blocks that can hold one; only among those is the boundary found, by
+/// selection. When the collected tokens turn out not to hold the whole nucleus, the net is widened,
+/// so the result is exact. Nothing is allocated after construction. Thread safety: none; one
+/// Sampler per sequence, one SamplerWorkspace per thread.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "weir/base/ids.h"
-#include "weir/model/logit_scan.h"
+#include "weir/model/logit_row.h"
 #include "weir/spec/sampling.h"
 
 namespace weir::model {
@@ -40,22 +40,26 @@ class SamplerWorkspace;
 /// Natural logs of probabilities under the raw logits (temperature 1, nothing penalised or
 /// filtered): of `chosen` and of the `count` most likely tokens. REQUIRES: no NaN, a finite
 /// maximum.
-[[nodiscard]] Logprobs logprobs(std::span<const float> logits, TokenId chosen, std::size_t count,
+[[nodiscard]] Logprobs logprobs(const LogitRow& row, TokenId chosen, std::size_t count,
                                 SamplerWorkspace& workspace);
 
-/// What choosing needs that is as large as the vocabulary: 24 bytes a token, shared by all
+/// What choosing needs that is as large as the vocabulary: 20 bytes a token, shared by all
 /// sequences that one thread samples for.
 class SamplerWorkspace {
  public:
   explicit SamplerWorkspace(std::int32_t vocabulary);
+  /// Bytes the constructor allocates.
+  [[nodiscard]] static std::uint64_t planned_bytes(std::int32_t vocabulary);
   [[nodiscard]] std::size_t bytes() const;
 
  private:
   friend class Sampler;
-  friend Logprobs logprobs(std::span<const float>, TokenId, std::size_t, SamplerWorkspace&);
+  friend Logprobs logprobs(const LogitRow&, TokenId, std::size_t, SamplerWorkspace&);
   std::vector<float> adjusted_;        ///< [vocabulary] logits after bias, penalties and bans.
   std::vector<Candidate> candidates_;  ///< [vocabulary]
   std::vector<double> sums_;           ///< [ceil(vocabulary / kScanBlock)]
+  std::vector<float> peaks_;           ///< [peak_blocks(vocabulary)] of adjusted_.
+  std::vector<std::uint8_t> touched_;  ///< [peak_blocks(vocabulary)] whether its peak may be new.
 };
 
 class Sampler {
@@ -73,14 +77,14 @@ class Sampler {
 
   /// `position` is the index of the answer token to choose, 0 for the first; `banned` tokens are
   /// not chosen. Absent when the logits are not numbers: the request must fail.
-  [[nodiscard]] std::optional<TokenId> sample(std::span<const float> logits, std::uint64_t position,
+  [[nodiscard]] std::optional<TokenId> sample(const LogitRow& row, std::uint64_t position,
                                               SamplerWorkspace& workspace,
                                               std::span<const TokenId> banned = {}) const;
 
   /// The tokens with a chance at `position` and their probabilities; what sample() draws from, for
   /// tests.
   [[nodiscard]] std::vector<std::pair<TokenId, double>> distribution(
-      std::span<const float> logits, SamplerWorkspace& workspace) const;
+      const LogitRow& row, SamplerWorkspace& workspace) const;
 
  private:
   struct Seen {
@@ -89,11 +93,9 @@ class Sampler {
     bool in_prompt;
   };
   struct Kept;
-  [[nodiscard]] std::span<const float> adjust(std::span<const float> logits,
-                                              std::span<const TokenId> banned,
-                                              SamplerWorkspace& workspace) const;
-  [[nodiscard]] Kept filter(std::span<const float> logits, float max,
-                            SamplerWorkspace& workspace) const;
+  [[nodiscard]] LogitRow adjust(const LogitRow& raw, std::span<const TokenId> banned,
+                                SamplerWorkspace& workspace) const;
+  [[nodiscard]] Kept filter(const LogitRow& row, float max, SamplerWorkspace& workspace) const;
   Seen* find_or_add(TokenId token);
 
   SamplingParams params_;

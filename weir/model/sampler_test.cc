@@ -200,7 +200,7 @@ TEST(Sampler, EveryCombinationOfFiltersKeepsWhatTheNaiveReferenceKeeps) {
     }
     ++compared;
     std::map<TokenId, double> got;
-    for (const auto& [token, p] : sampler.distribution(logits, workspace)) {
+    for (const auto& [token, p] : sampler.distribution({logits}, workspace)) {
       ASSERT_TRUE(got.emplace(token, p).second) << "token " << token << " twice";
     }
     // Penalties and bias in floats move a logit near 1000 by up to 6e-5.
@@ -212,7 +212,7 @@ TEST(Sampler, EveryCombinationOfFiltersKeepsWhatTheNaiveReferenceKeeps) {
     }
     for (const auto& [token, p] : got)
       ASSERT_TRUE(want.contains(token)) << "token " << token << " should be cut";
-    const auto drawn = sampler.sample(logits, round, workspace);
+    const auto drawn = sampler.sample({logits}, round, workspace);
     ASSERT_TRUE(drawn.has_value());
     ASSERT_TRUE(want.contains(*drawn));
   }
@@ -228,7 +228,7 @@ double chi_square(const SamplingParams& params, const std::vector<float>& logits
   Sampler sampler(params, seed, vocabulary, 0);
   std::map<TokenId, int> counts;
   for (int i = 0; i < draws; ++i)
-    ++counts[*sampler.sample(logits, static_cast<std::uint64_t>(i), workspace)];
+    ++counts[*sampler.sample({logits}, static_cast<std::uint64_t>(i), workspace)];
   Reference reference{params, {}};
   double statistic = 0;
   int bins = 0;
@@ -273,7 +273,7 @@ TEST(Sampler, AnswersToTheSameSeedAndPositionAgreeAndOthersVary) {
   const auto answer = [&](std::uint64_t seed) {
     Sampler s(params, seed, 500, 0);
     std::vector<TokenId> out;
-    for (std::uint64_t i = 0; i < 64; ++i) out.push_back(*s.sample(logits, i, workspace));
+    for (std::uint64_t i = 0; i < 64; ++i) out.push_back(*s.sample({logits}, i, workspace));
     return out;
   };
   EXPECT_EQ(answer(42), answer(42));
@@ -288,7 +288,7 @@ TEST(Sampler, TheWorkspaceRemembersNothing) {
     const auto params = random_params(dice, 400);
     SamplerWorkspace fresh(400);
     const Sampler s(params, i, 400, 0);
-    ASSERT_EQ(s.sample(logits, i, used), s.sample(logits, i, fresh)) << i;
+    ASSERT_EQ(s.sample({logits}, i, used), s.sample({logits}, i, fresh)) << i;
   }
 }
 
@@ -299,11 +299,11 @@ TEST(Sampler, GreedyTakesTheLowestOfEqualBest) {
   SamplingParams params;
   for (float temperature : {0.0F, 1e-6F}) {
     params.temperature = temperature;
-    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample(logits, 0, workspace), 17);
+    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits}, 0, workspace), 17);
   }
   params.temperature = 1.0F;
   params.top_k = 1;
-  EXPECT_EQ(Sampler(params, 1, 3000, 0).sample(logits, 0, workspace), 17);
+  EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits}, 0, workspace), 17);
 }
 
 TEST(Sampler, LogitsThatAreNotNumbersFailTheChoice) {
@@ -315,12 +315,12 @@ TEST(Sampler, LogitsThatAreNotNumbersFailTheChoice) {
     for (std::size_t at : {std::size_t{0}, std::size_t{50}, std::size_t{99}}) {
       std::vector<float> logits(100, 1.0F);
       logits[at] = std::nanf("");
-      EXPECT_FALSE(sampler.sample(logits, 0, workspace).has_value());
+      EXPECT_FALSE(sampler.sample({logits}, 0, workspace).has_value());
       logits[at] = kInf;
-      EXPECT_FALSE(sampler.sample(logits, 0, workspace).has_value());
+      EXPECT_FALSE(sampler.sample({logits}, 0, workspace).has_value());
     }
     const std::vector<float> none(100, -kInf);
-    EXPECT_FALSE(sampler.sample(none, 0, workspace).has_value());
+    EXPECT_FALSE(sampler.sample({none}, 0, workspace).has_value());
   }
 }
 
@@ -330,8 +330,8 @@ TEST(Sampler, BannedTokensAreNotChosenAndBanningAllFails) {
   SamplingParams params;
   params.temperature = 0;
   const Sampler greedy(params, 1, 4, 0);
-  EXPECT_EQ(greedy.sample(logits, 0, workspace, std::vector<TokenId>{0, 1}), 2);
-  EXPECT_FALSE(greedy.sample(logits, 0, workspace, std::vector<TokenId>{0, 1, 2, 3}).has_value());
+  EXPECT_EQ(greedy.sample({logits}, 0, workspace, std::vector<TokenId>{0, 1}), 2);
+  EXPECT_FALSE(greedy.sample({logits}, 0, workspace, std::vector<TokenId>{0, 1, 2, 3}).has_value());
 }
 
 TEST(Sampler, RepetitionDividesPositiveAndMultipliesNegativeLogits) {
@@ -340,10 +340,91 @@ TEST(Sampler, RepetitionDividesPositiveAndMultipliesNegativeLogits) {
   SamplingParams params;
   params.repetition_penalty = 2.0F;
   auto s = sampler_for(params, {{0, 2}, {}}, 4);
-  const auto got = s.distribution(logits, workspace);
+  const auto got = s.distribution({logits}, workspace);
   // Logits become 2, 3, -2, -1.5.
   EXPECT_NEAR(got[0].second / got[1].second, std::exp(-1.0), 1e-5);
   EXPECT_NEAR(got[2].second / got[1].second, std::exp(-5.0), 1e-5);
+}
+
+std::vector<float> peaks_of(const std::vector<float>& logits) {
+  std::vector<float> peaks(peak_blocks(logits.size()));
+  find_peaks(logits, peaks);
+  return peaks;
+}
+
+/// Some of the tokens, of which a few are not numbers or cannot be.
+void spoil(Dice& dice, std::vector<float>& logits) {
+  const float what[] = {std::nanf(""), kInf, -kInf, -std::nanf("")};
+  const auto size = static_cast<std::uint32_t>(logits.size());
+  logits[dice.below(size)] = what[dice.below(4)];
+}
+
+TEST(Sampler, BlocksThatCannotMatterAreLeftOutAndNothingElse) {
+  constexpr std::uint64_t kSeed = 20261130;
+  SCOPED_TRACE(kSeed);
+  int failed = 0;
+  for (std::uint64_t round = 0; round < 3000; ++round) {
+    SCOPED_TRACE(round);
+    Dice dice{kSeed + round};
+    const auto vocabulary =
+        static_cast<std::int32_t>(1 + dice.below(round % 10 == 0 ? 20000 : 3000));
+    auto logits = random_logits(dice, static_cast<std::size_t>(vocabulary));
+    if (dice.below(10) == 0) spoil(dice, logits);
+    auto params = random_params(dice, vocabulary);
+    if (dice.below(5) == 0) params.temperature = 0;
+    const auto sampler = sampler_for(params, random_history(dice, vocabulary), vocabulary, round);
+    std::vector<TokenId> banned;
+    for (std::uint32_t n = dice.below(3); n > 0; --n)
+      banned.push_back(static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary))));
+    const std::vector<float> peaks = peaks_of(logits);
+    const LogitRow plain{logits};
+    const LogitRow row{logits, peaks};
+    SamplerWorkspace workspace(vocabulary);
+    EXPECT_EQ(sampler.distribution(row, workspace), sampler.distribution(plain, workspace));
+    std::optional<TokenId> chosen;
+    for (std::uint64_t position = 0; position < 4; ++position) {
+      chosen = sampler.sample(row, position, workspace, banned);
+      ASSERT_EQ(chosen, sampler.sample(plain, position, workspace, banned));
+    }
+    if (!chosen) ++failed;
+    const LogitMaximum maximum = plain.maximum();
+    if (maximum.has_nan || !std::isfinite(maximum.value)) continue;
+    const Logprobs got = logprobs(row, 0, 7, workspace);
+    const Logprobs want = logprobs(plain, 0, 7, workspace);
+    ASSERT_EQ(got.chosen, want.chosen);
+    ASSERT_EQ(got.top.size(), want.top.size());
+    for (std::size_t i = 0; i < got.top.size(); ++i) {
+      ASSERT_EQ(got.top[i].token, want.top[i].token);
+      ASSERT_EQ(got.top[i].logprob, want.top[i].logprob);
+    }
+  }
+  EXPECT_GT(failed, 50);
+}
+
+TEST(Sampler, WhatABiasRaisesOrABanLowersIsSeenInItsBlock) {
+  std::vector<float> logits(3000, 0.0F);
+  logits[100] = 5;
+  const std::vector<float> peaks = peaks_of(logits);
+  SamplerWorkspace workspace(3000);
+  for (const float temperature : {0.0F, 0.01F}) {
+    SamplingParams params;
+    params.temperature = temperature;
+    params.top_p = 0.5F;
+    const std::vector<TokenId> banned = {100};
+    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 100);
+    params.logit_bias = {{2999, 9.0F}, {1500, 8.0F}};
+    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 2999);
+    params.logit_bias = {{2999, 4.0F}};
+    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 100);
+    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace, banned), 2999);
+  }
+}
+
+TEST(Sampler, TheWorkspaceTakesWhatIsPlanned) {
+  for (const std::int32_t vocabulary : {1, 255, 1025, 49152, 262144}) {
+    const SamplerWorkspace workspace(vocabulary);
+    EXPECT_EQ(workspace.bytes(), SamplerWorkspace::planned_bytes(vocabulary));
+  }
 }
 
 TEST(Sampler, AllocatesNothingPerToken) {
@@ -359,7 +440,7 @@ TEST(Sampler, AllocatesNothingPerToken) {
     const std::size_t before = allocations_of_this_thread();
     sampler.saw_prompt(prompt);
     for (std::uint64_t i = 0; i < 32; ++i) {
-      const auto token = sampler.sample(logits, i, workspace, banned);
+      const auto token = sampler.sample({logits}, i, workspace, banned);
       if (token) sampler.saw_answer(*token);
     }
     EXPECT_EQ(allocations_of_this_thread(), before);
@@ -374,7 +455,7 @@ TEST(Logprobs, AreThoseOfTheRawLogitsWithTheBestFirst) {
     const auto logits = random_logits(dice, vocabulary);
     SamplerWorkspace workspace(static_cast<std::int32_t>(vocabulary));
     const auto chosen = static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary)));
-    const auto got = logprobs(logits, chosen, 20, workspace);
+    const auto got = logprobs({logits}, chosen, 20, workspace);
     double max = -1e300;
     for (float l : logits) max = std::max(max, static_cast<double>(l));
     double sum = 0;
@@ -409,6 +490,24 @@ TEST(LogitScan, WeightsAreExponentialsToTwoPartsInTenMillion) {
   EXPECT_EQ(weight_of(-87.4F), 0.0F);
   EXPECT_EQ(weight_of(-kInf), 0.0F);
   EXPECT_EQ(weight_of(0.0F), 1.0F);
+}
+
+TEST(LogitScan, APeakIsTheLargestOfItsBlockOrNaN) {
+  Dice dice{11};
+  for (std::size_t size : {1U, 15U, 255U, 256U, 257U, 1000U, 4099U}) {
+    for (int round = 0; round < 20; ++round) {
+      auto logits = random_logits(dice, size);
+      for (int i = round % 3; i > 0; --i) spoil(dice, logits);
+      const std::vector<float> peaks = peaks_of(logits);
+      for (std::size_t block = 0; block < peaks.size(); ++block) {
+        float want = -kInf;
+        for (std::size_t i = block * kPeakBlock; i < std::min(size, (block + 1) * kPeakBlock); ++i)
+          want =
+              std::isnan(want) || std::isnan(logits[i]) ? std::nanf("") : std::max(want, logits[i]);
+        EXPECT_TRUE(peaks[block] == want || (std::isnan(want) && std::isnan(peaks[block])));
+      }
+    }
+  }
 }
 
 TEST(LogitScan, SweepsEqualTheScalarWeightsInTheFixedOrder) {

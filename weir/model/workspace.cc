@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/base/math.h"
+#include "weir/model/logit_scan.h"
 
 namespace weir::model {
 namespace {
@@ -28,6 +29,7 @@ Workspace::Workspace(const ModelShape& s, std::uint32_t max_rows, std::uint32_t 
       projected(std::size_t{max_rows} * s.width),
       gate_up(std::size_t{max_rows} * 2 * s.mlp_width),
       logits(std::size_t{max_logit_rows} * s.vocabulary),
+      peaks(std::size_t{max_logit_rows} * peak_blocks(s.vocabulary)),
       inputs(max_rows, widest_input(s)),
       gated(max_rows, s.mlp_width),
       places(max_rows),
@@ -42,14 +44,14 @@ std::uint64_t Workspace::planned_bytes(const ModelShape& s, std::uint32_t max_ro
   const std::uint64_t row =
       floats_a_row * sizeof(float) + sizeof(RowPlace) + sizeof(compute::AttentionRows);
   return max_rows * row +
-         max_logit_rows * (std::uint64_t{s.vocabulary} * sizeof(float) + sizeof(std::uint32_t) +
-                           sizeof(compute::AttentionRows)) +
+         max_logit_rows * ((s.vocabulary + peak_blocks(s.vocabulary)) * sizeof(float) +
+                           sizeof(std::uint32_t) + sizeof(compute::AttentionRows)) +
          input_bytes(s, max_rows);
 }
 
 std::uint64_t Workspace::bytes() const {
   return residual.bytes() + normed.bytes() + qkv.bytes() + mixed.bytes() + projected.bytes() +
-         gate_up.bytes() + logits.bytes() + inputs.bytes() + gated.bytes() +
+         gate_up.bytes() + logits.bytes() + peaks.bytes() + inputs.bytes() + gated.bytes() +
          places.size() * sizeof(RowPlace) + kept.size() * sizeof(std::uint32_t) +
          (attention.size() + last_attention.size()) * sizeof(compute::AttentionRows);
 }

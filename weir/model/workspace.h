@@ -39,6 +39,7 @@ struct Workspace {
   compute::AlignedBuffer<float>
       gate_up;  ///< [max_rows, 2 mlp_width]; the gate half becomes the product.
   compute::AlignedBuffer<float> logits;  ///< [max_logit_rows, vocabulary]
+  compute::AlignedBuffer<float> peaks;   ///< [max_logit_rows, peak_blocks(vocabulary)]
   compute::Activations inputs;           ///< Of the products from the residual and from attention.
   compute::Activations gated;  ///< Of the MLP's last product, made while the one before still runs.
 

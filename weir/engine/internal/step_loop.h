@@ -64,7 +64,7 @@ struct StepLoop {
   };
   struct Choosing {
     Row* row;
-    std::span<const float> logits;
+    model::LogitRow logits;
   };
   struct Ended {
     std::unique_ptr<Sequence> sequence;
@@ -80,7 +80,7 @@ struct StepLoop {
   sched::Held held = sched::Held::kNothing;  // By the plan before.
   StepRecord record;
   std::uint64_t times_idle = 0;
-  std::vector<model::SamplerWorkspace> workspaces;  // One a worker of the decoder.
+  std::vector<model::SamplerWorkspace> workspaces;  // One for each row that is chosen for at once.
   TimePoint now;  // Read once a step, after the forward pass, and on waking.
 
   std::thread thread;  // Last: it uses all of the above.
