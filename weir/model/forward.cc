@@ -10,7 +10,8 @@ namespace weir::model {
 
 namespace {
 
-/// Up to so many rows a barrier costs more than making their norms and codes once more.
+/// Up to so many rows a barrier costs more than making their norms and codes once more: 0.3 us, if
+/// nobody is late, against 0.17 us for a row of 576.
 constexpr std::uint32_t kRowsForAll = 4;
 /// Columns of the gate that one worker takes at a time: two panels, one block of codes.
 constexpr std::size_t kStrip = 32;

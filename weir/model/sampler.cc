@@ -122,7 +122,8 @@ LogitRow Sampler::adjust(const LogitRow& raw, std::span<const TokenId> banned,
   if (params_.logit_bias.empty() && seen_.empty() && banned.empty()) return raw;
   const std::span<float> out(workspace.adjusted_);
   const std::span<std::uint8_t> touched(workspace.touched_);
-  std::ranges::copy(raw.logits, out.begin());
+  // Of std::ranges::copy g++ 12 makes a loop of single floats.
+  std::copy(raw.logits.begin(), raw.logits.end(), out.begin());
   std::ranges::fill(touched, 0);
   const auto at = [&](TokenId token) -> float& {
     touched[static_cast<std::size_t>(token) / kPeakBlock] = 1;
