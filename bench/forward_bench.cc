@@ -39,7 +39,7 @@ class Bench {
         model_(model),
         arena_(model.kv_shape(), std::max(kTogether * kPagesEach, longest / kPageTokens + 1)),
         tokens_(longest) {
-    for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
+    for (std::uint32_t i = 0; i < arena_.units(); ++i) pages_.push_back(PageId{i});
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       tokens_[i] = static_cast<TokenId>((1000 + 37 * i % 20000) % model.shape().vocabulary);
     }

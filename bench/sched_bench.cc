@@ -32,7 +32,7 @@ void step(Scheduler& scheduler, std::vector<RowResult>& results) {
 
 void decide(benchmark::State& state) {
   Options o;
-  o.ledger.pages = 1'000'000;
+  o.ledger.units = 1'000'000;
   o.max_running = kRunning;
   o.max_queued_requests = 10'000;
   Scheduler scheduler(o, policy::StepCost({1e8, 2e8, 1e4}, {}));

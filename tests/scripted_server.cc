@@ -41,9 +41,10 @@ class Player final : public engine::Decoder {
                4 * ((context + kPageTokens - 1) / kPageTokens + 1),
                32,
                {1e6, 1e6, 100}},
-        arena_(std::size_t{facts_.kv_pages} * kPageTokens) {}
+        arena_(std::size_t{facts_.kv_units} * kPageTokens) {}
 
   const engine::DecoderFacts& facts() const override { return facts_; }
+  void look_up_units(std::span<const UnitId>) override {}  // It keeps a page in one place.
 
   std::span<const float> forward(const model::Batch& batch) override {
     logits_.clear();
@@ -269,6 +270,6 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(books.accepted),
       static_cast<unsigned long long>(books.finished),
       static_cast<unsigned long long>(books.cancelled),
-      static_cast<unsigned long long>(books.failed), books.pages_held, idle ? "true" : "false");
+      static_cast<unsigned long long>(books.failed), books.units_held, idle ? "true" : "false");
   return 0;
 }

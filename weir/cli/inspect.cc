@@ -28,14 +28,16 @@ struct InspectOptions {
 MaybePlan plan_for(const format::ModelFile& file) {
   WEIR_TRY(const ModelShape shape, model::read_shape(file));
   model::ModelOptions options;
-  options.max_rows = LoadOptions{}.engine.schedule.max_rows;
-  WEIR_TRY(const model::BytePlan plan,
-           model::Model::plan(file, shape, options, ceil_div(shape.context, kPageTokens)));
+  const auto schedule = LoadOptions{}.engine.schedule;
+  options.max_rows = schedule.max_rows;
+  WEIR_TRY(const model::BytePlan plan, model::Model::plan(file, shape, options, 0));
   return MemoryPlan{.weights = plan.weights,
                     .activations = plan.activations + plan.sampling,
                     .tables = plan.tables,
-                    .kv_per_page = plan.kv_per_page,
+                    .kv = plan.kv,
+                    .kv_per_unit = plan.kv_per_unit,
                     .rows = options.max_rows,
+                    .chunk = schedule.largest_chunk(),
                     .page_tokens = kPageTokens,
                     .context = shape.context};
 }

@@ -171,10 +171,13 @@ std::string type_rows(const std::map<DType, TypeTotal>& totals) {
   return table.text();
 }
 
-/// KV bytes of `tokens` positions of one sequence: whole pages.
+/// KV bytes of `tokens` positions of one sequence: whole pages, and the window's part of them.
 std::uint64_t kv_bytes(const MemoryPlan& plan, std::uint64_t tokens) {
-  return (tokens + plan.page_tokens - 1) / plan.page_tokens * plan.kv_per_page;
+  const std::uint64_t rows = std::clamp<std::uint64_t>(tokens, 1, plan.chunk);
+  return plan.kv.of_sequence(tokens, static_cast<std::uint32_t>(rows)) * plan.kv_per_unit;
 }
+
+std::uint64_t kv_page_bytes(const MemoryPlan& plan) { return plan.kv.of_page() * plan.kv_per_unit; }
 
 std::string plan_rows(const MemoryPlan& plan) {
   const std::uint64_t fixed = plan.weights + plan.activations + plan.tables;
@@ -183,8 +186,12 @@ std::string plan_rows(const MemoryPlan& plan) {
   table.row({"activations", format_bytes(plan.activations),
              fmt::format("steps of at most {} tokens", plan.rows)});
   table.row({"tables", format_bytes(plan.tables), "rotary positions"});
-  table.row(
-      {"KV", format_bytes(plan.kv_per_page), fmt::format("a page of {} tokens", plan.page_tokens)});
+  table.row({"KV", format_bytes(kv_page_bytes(plan)),
+             fmt::format("a page of {} tokens", plan.page_tokens)});
+  if (plan.kv.windowed > 0) {
+    table.row({"", format_bytes(plan.kv.windowed * plan.kv_per_unit),
+               fmt::format("of it for the last {} tokens only", plan.kv.window)});
+  }
   table.row({"", format_bytes(kv_bytes(plan, 1000)), "1000 tokens"});
   table.row({"", format_bytes(kv_bytes(plan, plan.context)),
              fmt::format("the whole context, {} tokens", plan.context)});
@@ -199,7 +206,9 @@ json::object plan_json(const MaybePlan& plan) {
           {"activations_bytes", plan->activations},
           {"tables_bytes", plan->tables},
           {"step_tokens", plan->rows},
-          {"kv_page_bytes", plan->kv_per_page},
+          {"kv_page_bytes", kv_page_bytes(*plan)},
+          {"kv_page_windowed_bytes", plan->kv.windowed * plan->kv_per_unit},
+          {"kv_window_tokens", plan->kv.window},
           {"kv_page_tokens", plan->page_tokens},
           {"context_tokens", plan->context},
           {"total_bytes_one_context",

@@ -10,6 +10,7 @@
 
 #include "weir/base/result.h"
 #include "weir/format/model_file.h"
+#include "weir/spec/kv_units.h"
 
 namespace weir::cli {
 
@@ -18,8 +19,10 @@ struct MemoryPlan {
   std::uint64_t weights = 0;      ///< Packed for this machine's kernels.
   std::uint64_t activations = 0;  ///< Of one step of `rows` tokens, and of choosing one.
   std::uint64_t tables = 0;
-  std::uint64_t kv_per_page = 0;
+  KvUnits kv;  ///< How a page is cut.
+  std::uint64_t kv_per_unit = 0;
   std::uint32_t rows = 0;
+  std::uint32_t chunk = 1;  ///< Of them, of one conversation.
   std::uint32_t page_tokens = 0;
   std::uint32_t context = 0;  ///< Tokens the model was trained for.
 };

@@ -110,8 +110,10 @@ TEST(InspectReport, ThePlanAddsUp) {
   const MaybePlan plan = MemoryPlan{.weights = 1'000'000,
                                     .activations = 200'000,
                                     .tables = 30'000,
-                                    .kv_per_page = 4'000,
+                                    .kv = {},
+                                    .kv_per_unit = 4'000,
                                     .rows = 512,
+                                    .chunk = 256,
                                     .page_tokens = 16,
                                     .context = 100};
   const Parsed m = two_layers();
@@ -119,6 +121,16 @@ TEST(InspectReport, ThePlanAddsUp) {
   EXPECT_THAT(text_report(*m.file, plan, {}), HasSubstr("in all       1.26 MB"));
   const json::value report = json::parse(json_report(*m.file, plan));
   EXPECT_EQ(report.at("memory").at("total_bytes_one_context").to_number<int>(), 1'258'000);
+
+  MaybePlan windows = plan;
+  windows->kv = {.layers = 1, .whole = 1, .windowed = 3, .window = 16};
+  windows->kv_per_unit = 1'000;
+  windows->chunk = 16;
+  // 7 whole units, and those of the 3 pages that 16 positions and 16 rows touch.
+  const json::value cut = json::parse(json_report(*m.file, windows));
+  EXPECT_EQ(cut.at("memory").at("total_bytes_one_context").to_number<int>(), 1'246'000);
+  EXPECT_EQ(cut.at("memory").at("kv_page_bytes").to_number<int>(), 4'000);
+  EXPECT_THAT(text_report(*m.file, windows, {}), HasSubstr("of it for the last 16 tokens only"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "weir/base/bytes.h"
 #include "weir/base/math.h"
@@ -62,7 +63,7 @@ struct Fit {
 };
 
 /// The largest context not above what was asked for that fits the memory, beside what is kept for
-/// higher classes, then as many pages for further conversations as fit. A context that the operator
+/// higher classes, then as many units for further conversations as fit. A context that the operator
 /// named is kept or refused; the model's own, often larger than anyone needs, is lowered, so that a
 /// refusal says what the smallest needs.
 Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& options, DType kv_type,
@@ -75,31 +76,40 @@ Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& opti
                 "context");
   }
   Fit fit;
-  const sched::Options& schedule = options.engine.schedule;
-  fit.options.max_rows = std::max({schedule.max_rows, schedule.max_chunk, options.max_running});
+  sched::Options schedule = options.engine.schedule;
+  schedule.max_rows = std::max({schedule.max_rows, schedule.max_chunk, options.max_running});
+  fit.options.max_rows = schedule.max_rows;
   fit.options.max_logit_rows = options.max_running;
   fit.options.kv_type = kv_type;
   fit.options.chosen_at_once = std::min<std::size_t>(workers, options.max_running);
   fit.options.context = options.context > 0 ? options.context : opened.shape.context;
   while (true) {
-    const auto one = ceil_div(fit.options.context, kPageTokens);
-    const std::uint64_t pages =
-        policy::total_that_leaves(schedule.reserve, Priority::kBackground, one);
-    WEIR_TRY(fit.plan, model::Model::plan(*opened.file, opened.shape, fit.options, pages));
+    const std::uint32_t context = fit.options.context;
+    const std::uint32_t rows = std::min(context, schedule.largest_chunk());
+    const std::uint64_t one = kv_units(opened.shape, context).of_sequence(context, rows);
+    if (one > std::numeric_limits<std::int32_t>::max())
+      return fail(Code::kUnsupported, "the context is too long to be kept", "context");
+    const std::uint64_t units = policy::total_that_leaves(schedule.reserve, Priority::kBackground,
+                                                          static_cast<std::uint32_t>(one));
+    WEIR_TRY(fit.plan, model::Model::plan(*opened.file, opened.shape, fit.options, units));
     const Status fits = model::check_budget(fit.plan, allowed.least);
-    const std::uint64_t possible = model::kv_pages_that_fit(fit.plan, allowed.least);
+    const std::uint64_t possible = model::kv_units_that_fit(fit.plan, allowed.least);
     if (fits) {
-      fit.plan.kv_pages = std::clamp<std::uint64_t>(
-          model::kv_pages_that_fit(fit.plan, allowed.pool), pages, pages * options.max_running);
+      constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
+      fit.plan.kv_units =
+          std::clamp<std::uint64_t>(model::kv_units_that_fit(fit.plan, allowed.pool), units,
+                                    std::max(units, std::min(units * options.max_running, kMost)));
       return fit;
     }
     constexpr std::uint32_t kSmallestUseful = 512;
-    if (options.context > 0 || fit.options.context <= kSmallestUseful)
-      return std::unexpected(fits.error());
-    const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, pages));
+    if (options.context > 0 || context <= kSmallestUseful) return std::unexpected(fits.error());
+    const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(possible, units));
     const std::uint32_t usable =
         room - policy::set_aside(schedule.reserve, Priority::kBackground, room);
-    fit.options.context = std::max(std::min(usable, one - 1) * kPageTokens, kSmallestUseful);
+    const std::uint64_t shorter = (ceil_div(context, kPageTokens) - 1) * kPageTokens;
+    fit.options.context = std::max(
+        static_cast<std::uint32_t>(std::min(fit.plan.kv.positions_in(usable, rows), shorter)),
+        kSmallestUseful);
   }
 }
 
@@ -202,7 +212,7 @@ Result<std::unique_ptr<Loaded>> load_engine(const std::string& model, const Load
   loaded->plan = fit.plan;
   engine::EngineOptions engine_options = options.engine;
   engine_options.context = fit.options.context;
-  engine_options.kv_pages = static_cast<std::uint32_t>(fit.plan.kv_pages);
+  engine_options.kv_units = static_cast<std::uint32_t>(fit.plan.kv_units);
   engine_options.schedule.max_running = options.max_running;
   engine_options.schedule.max_rows = fit.options.max_rows;
   engine_options.schedule.max_logit_rows = options.max_running;

@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "weir/base/math.h"
 #include "weir/cli/loader.h"
 #include "weir/format/model_file.h"
 #include "weir/hub/catalogue.h"
@@ -39,9 +38,9 @@ Result<plan::Model> from_file(const std::string& path) {
   WEIR_TRY(const auto file, format::open_model_file(path));
   WEIR_TRY(const ModelShape shape, model::read_shape(*file));
   model::ModelOptions options;
-  options.max_rows = LoadOptions{}.engine.schedule.max_rows;
-  WEIR_TRY(const model::BytePlan bytes,
-           model::Model::plan(*file, shape, options, ceil_div(shape.context, kPageTokens)));
+  const auto schedule = LoadOptions{}.engine.schedule;
+  options.max_rows = schedule.max_rows;
+  WEIR_TRY(const model::BytePlan bytes, model::Model::plan(*file, shape, options, 0));
   plan::Model m = from_shape(shape, path);
   for (const format::TensorView& tensor : file->tensors())
     m.parameters += static_cast<double>(tensor.elements());
@@ -49,7 +48,9 @@ Result<plan::Model> from_file(const std::string& path) {
   m.packed_weights = plan::bytes(static_cast<double>(bytes.weights));
   m.activations = plan::bytes(static_cast<double>(bytes.activations + bytes.sampling));
   m.tables = plan::bytes(static_cast<double>(bytes.tables));
-  m.kv_page = plan::bytes(static_cast<double>(bytes.kv_per_page));
+  m.kv_unit = plan::bytes(static_cast<double>(bytes.kv_per_unit));
+  m.kv = bytes.kv;
+  m.chunk = schedule.largest_chunk();
   m.page_tokens = kPageTokens;
   return m;
 }

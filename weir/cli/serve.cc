@@ -155,7 +155,7 @@ server::MetricsOptions metrics_options(const Loaded& loaded, const ServeOptions&
                     {"activations", loaded.plan.activations},
                     {"tables", loaded.plan.tables},
                     {"sampling", loaded.plan.sampling},
-                    {"kv", loaded.plan.kv_per_page * loaded.plan.kv_pages}};
+                    {"kv", loaded.plan.kv_bytes()}};
   return metrics;
 }
 

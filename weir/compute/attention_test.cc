@@ -64,7 +64,7 @@ class Story {
     for (float& x : q_) x = 2.0F * dice.symmetric();
     k_kept_ = stored(k_);
     v_kept_ = stored(v_);
-    for (std::uint32_t i = 0; i < arena_.pages(); ++i) pages_.push_back(PageId{i});
+    for (std::uint32_t i = 0; i < arena_.units(); ++i) pages_.push_back(PageId{i});
     for (std::size_t i = pages_.size(); i > 1; --i) std::swap(pages_[i - 1], pages_[dice.below(i)]);
     // What another sequence left behind must not show.
     for (std::uint32_t layer = 0; layer < 2; ++layer) {

@@ -202,7 +202,7 @@ AttentionProbe::AttentionProbe(ThreadPool& pool, const AttentionLoad& load)
   State& s = *state_;
   fill(s.q.span(), 2);
   const std::size_t width = std::size_t{load.heads} * load.head_dim;
-  const std::uint32_t pages = s.arena.pages();
+  const std::uint32_t pages = s.arena.units();
   // Pages of a sequence lie far apart, as they do once a pool has been in use for a while.
   const std::uint32_t step = load.sequences;
   for (std::uint32_t i = 0; i < pages; ++i)

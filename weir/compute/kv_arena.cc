@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "weir/base/check.h"
 
@@ -85,13 +86,40 @@ HWY_AFTER_NAMESPACE();
 namespace weir::compute {
 HWY_EXPORT(WriteHead);
 
+namespace {
+
+std::vector<LayerPlace> in_one_unit(std::uint32_t layers) {
+  std::vector<LayerPlace> places;
+  for (std::uint32_t i = 0; i < layers; ++i) places.push_back({0, i});
+  return places;
+}
+
+}  // namespace
+
 std::uint64_t KvArena::bytes_per_page(const KvShape& shape) {
   return KvLayout(shape).record_bytes * shape.kv_heads * shape.layers;
 }
 
+std::uint64_t KvArena::bytes_per_unit(const KvShape& shape, const KvUnits& units) {
+  return KvLayout(shape).record_bytes * shape.kv_heads * units.layers;
+}
+
 KvArena::KvArena(const KvShape& shape, std::uint32_t pages)
-    : shape_(shape), layout_(shape), pages_(pages), storage_(bytes_per_page(shape) * pages) {
+    : KvArena(shape, {.layers = shape.layers, .whole = 1, .windowed = 0, .window = 0},
+              in_one_unit(shape.layers), pages) {}
+
+KvArena::KvArena(const KvShape& shape, const KvUnits& units, std::vector<LayerPlace> places,
+                 std::uint32_t count)
+    : shape_(shape),
+      layout_(shape),
+      places_(std::move(places)),
+      of_page_(units.of_page()),
+      count_(count),
+      storage_(bytes_per_unit(shape, units) * count) {
   WEIR_CHECK(is_kv_type(shape.type), "KV is F32, F16, BF16 or I8");
+  WEIR_CHECK(places_.size() == shape.layers, "every layer has its place");
+  for (const LayerPlace& place : places_)
+    WEIR_CHECK(place.unit < of_page_ && place.layer < units.layers, "a place within a page");
 }
 
 void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const float* k,
@@ -103,15 +131,13 @@ void KvArena::write(std::uint32_t layer, PageId page, std::uint32_t slot, const 
 
 void KvArena::write_head(std::uint32_t layer, PageId page, std::uint32_t slot, std::uint32_t head,
                          const float* k, const float* v) const {
-  WEIR_CHECK(
-      layer < shape_.layers && index(page) < pages_ && slot < kPageTokens && head < shape_.kv_heads,
-      "a place in the arena");
+  WEIR_CHECK(layer < shape_.layers && slot < kPageTokens && head < shape_.kv_heads,
+             "a place in the arena");
   HWY_DYNAMIC_DISPATCH(WriteHead)
   (shape_.type, layout_, k, v, shape_.head_dim, slot, record(layer, page, head));
 }
 
 void KvArena::copy(PageId from, PageId to) const {
-  WEIR_CHECK(index(from) < pages_ && index(to) < pages_, "pages of the arena");
   // The heads of a page are adjacent.
   for (std::uint32_t layer = 0; layer < shape_.layers; ++layer)
     std::memcpy(record(layer, to, 0), record(layer, from, 0),

@@ -59,6 +59,7 @@ class Counting final : public Decoder {
     return logits;
   }
   std::span<const float> peaks() const override { return inner_->peaks(); }
+  void look_up_units(std::span<const UnitId> table) override { inner_->look_up_units(table); }
   void copy(std::span<const kv::PageCopy> copies) override { inner_->copy(copies); }
   void for_each(std::size_t count,
                 const std::function<void(std::size_t, std::size_t)>& f) override {
@@ -90,8 +91,8 @@ void read(TokenStream& stream) {
   while (!stream.take(events));
 }
 
-std::unique_ptr<model::Model> tiny_model(compute::ThreadPool& pool) {
-  auto file = format::open_model_file("tests/data/golden/llama/model.gguf");
+std::unique_ptr<model::Model> tiny_model(const char* path, compute::ThreadPool& pool) {
+  auto file = format::open_model_file(path);
   EXPECT_TRUE(file);
   auto shape = model::read_shape(**file);
   EXPECT_TRUE(shape);
@@ -104,7 +105,7 @@ std::unique_ptr<model::Model> tiny_model(compute::ThreadPool& pool) {
   return *std::move(model);
 }
 
-TEST(Engine, AWarmStepAllocatesNothing) {
+void expect_warm_steps_to_allocate_nothing(const char* path) {
   compute::ThreadPool pool(2);
   std::atomic<std::uint64_t> clean{0};
   std::atomic<std::uint64_t> dirty{0};
@@ -112,8 +113,8 @@ TEST(Engine, AWarmStepAllocatesNothing) {
   EngineOptions options;
   options.schedule.max_chunk = 16;
   options.schedule.max_running = 4;
-  Engine engine(std::make_unique<Counting>(std::make_unique<ModelDecoder>(tiny_model(pool), 128),
-                                           clean, dirty),
+  Engine engine(std::make_unique<Counting>(
+                    std::make_unique<ModelDecoder>(tiny_model(path, pool), 128), clean, dirty),
                 {}, clock, options);
   const auto round = [&](std::uint64_t seed) {
     std::vector<std::shared_ptr<TokenStream>> streams;
@@ -131,6 +132,14 @@ TEST(Engine, AWarmStepAllocatesNothing) {
   // far behind, as a loaded machine may let it.
   EXPECT_GT(clean, 150U);
   EXPECT_LT(dirty, 16U);
+}
+
+TEST(Engine, AWarmStepAllocatesNothing) {
+  expect_warm_steps_to_allocate_nothing("tests/data/golden/llama/model.gguf");
+}
+
+TEST(Engine, AWarmStepThatMovesWindowsAllocatesNothing) {
+  expect_warm_steps_to_allocate_nothing("tests/data/golden/gemma3/model.gguf");
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ void Books::cancel_took(std::chrono::nanoseconds delay) {
 
 EngineStats Books::stats(const sched::Scheduler& scheduler) const {
   const sched::Counts& counts = scheduler.counts();
-  const kv::PagePool& pool = scheduler.ledger().pool();
-  const kv::LedgerStats& cache = scheduler.ledger().stats();
+  const kv::Ledger& ledger = scheduler.ledger();
+  const kv::LedgerStats& cache = ledger.stats();
   EngineStats s;
   s.accepted = accepted_;
   s.finished = finished_;
@@ -54,18 +54,18 @@ EngineStats Books::stats(const sched::Scheduler& scheduler) const {
   s.wasted_tokens = wasted_tokens_;
   s.memory_preemptions = counts.memory_preemptions;
   s.priority_preemptions = counts.priority_preemptions;
-  s.pages_total = pool.total();
-  s.pages_held = pool.held();
-  s.pages_cached = pool.cached();
-  s.evicted_pages = cache.evicted_pages;
+  s.units_total = ledger.total();
+  s.units_held = ledger.held();
+  s.units_cached = ledger.cached();
+  s.evicted_pages = ledger.evicted().pages;
+  s.evicted_windows = ledger.evicted().windows;
   s.copied_pages = cache.copied_pages;
   for (std::size_t p = 0; p < s.by_class.size(); ++p) {
     const auto priority = static_cast<Priority>(p);
     const auto above = static_cast<std::uint8_t>(p + 1);
     s.by_class[p] = {scheduler.running(priority),
-                     scheduler.ledger().held_from(static_cast<std::uint8_t>(p)) -
-                         scheduler.ledger().held_from(above),
-                     scheduler.reserved_pages(priority)};
+                     ledger.held_from(static_cast<std::uint8_t>(p)) - ledger.held_from(above),
+                     scheduler.reserved_units(priority)};
   }
   s.last_cancel_delay = last_cancel_delay_;
   s.longest_cancel_delay = longest_cancel_delay_;

@@ -17,8 +17,8 @@ namespace weir::engine {
 /// One priority class, at one moment.
 struct ClassStats {
   std::uint32_t running = 0;
-  std::uint32_t pages_held = 0;      ///< By it and by none above it.
-  std::uint32_t pages_reserved = 0;  ///< For it and those above it.
+  std::uint32_t units_held = 0;      ///< By it and by none above it.
+  std::uint32_t units_reserved = 0;  ///< For it and those above it.
 };
 
 /// Everything countable, at one moment.
@@ -40,8 +40,10 @@ struct EngineStats {
   std::uint64_t wasted_tokens = 0;  ///< Of answers that were cancelled or failed, or past a stop.
   std::uint64_t memory_preemptions = 0, priority_preemptions = 0;
 
-  std::uint32_t pages_total = 0, pages_held = 0, pages_cached = 0;
+  /// Of KV (spec/kv_units.h): pages, where windows do not cut these.
+  std::uint32_t units_total = 0, units_held = 0, units_cached = 0;
   std::uint64_t evicted_pages = 0, copied_pages = 0;
+  std::uint64_t evicted_windows = 0;  ///< Windowed units of a cached page, taken alone.
   std::array<ClassStats, kPriorities> by_class;
 
   bool draining = false;  ///< No new requests are taken.

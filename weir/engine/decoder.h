@@ -13,6 +13,7 @@
 #include "weir/kv/ledger.h"
 #include "weir/model/batch.h"
 #include "weir/policy/step_cost.h"
+#include "weir/spec/kv_units.h"
 
 namespace weir::engine {
 
@@ -20,10 +21,11 @@ struct DecoderFacts {
   std::int32_t vocabulary = 0;
   std::uint32_t context = 0;         ///< Positions one sequence may have.
   std::uint32_t max_rows = 0;        ///< Of one forward pass.
-  std::uint32_t kv_pages = 0;        ///< Page ids are 0 .. kv_pages - 1.
+  std::uint32_t kv_units = 0;        ///< Unit ids are 0 .. kv_units - 1.
   std::uint32_t max_logit_rows = 0;  ///< Of one forward pass.
   policy::StepCostShape cost;
   std::size_t workers = 1;  ///< That for_each() may call at once.
+  KvUnits kv = {};          ///< How a page is cut.
 };
 
 class Decoder {
@@ -37,6 +39,10 @@ class Decoder {
   /// Of the logits that forward() gave last, [sum of logit_rows, model::peak_blocks(vocabulary)]
   /// (model/logit_row.h), valid as long as they are; nothing from a decoder that has not looked.
   [[nodiscard]] virtual std::span<const float> peaks() const { return {}; }
+
+  /// In which units pages are, from now on: [page, facts().kv.of_page()]. Changes between calls
+  /// only, and outlives them. Before, page p has the units from p * of_page() on.
+  virtual void look_up_units(std::span<const UnitId> table) = 0;
 
   /// Carries the keys and values of whole pages over, in order.
   virtual void copy(std::span<const kv::PageCopy> copies) = 0;

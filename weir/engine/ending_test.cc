@@ -68,7 +68,7 @@ TEST(Engine, CancellingARunningAnswerStopsItAtTheNextStep) {
   EXPECT_EQ(s.wasted_tokens, 4U);
   EXPECT_EQ(s.delivered_tokens, 0U);
   EXPECT_EQ(s.last_cancel_delay, 1ms);
-  EXPECT_EQ(s.pages_held, 0U);
+  EXPECT_EQ(s.units_held, 0U);
   EXPECT_EQ(bench.script->begun(), 4U);
 }
 

@@ -34,9 +34,9 @@ Error error_of(sched::Refusal refusal, const sched::Scheduler& scheduler) {
       break;
   }
   return {Code::kContextLength,
-          fmt::format("prompt and answer need more than its class may have of the {} KV pages "
-                      "there are",
-                      scheduler.ledger().pool().total()),
+          fmt::format("prompt and answer need more than its class may have of the {} units of "
+                      "KV cache there are",
+                      scheduler.ledger().total()),
           "messages"};
 }
 

@@ -63,7 +63,7 @@ struct RequestCaps {
 
 struct EngineOptions {
   std::uint32_t context = 0;   ///< Per sequence; 0 takes the model's.
-  std::uint32_t kv_pages = 0;  ///< 0: enough for one full context.
+  std::uint32_t kv_units = 0;  ///< 0: enough for one full context.
   /// What the decoder bounds (rows, logit rows, pages) is lowered to its bounds.
   sched::Options schedule;
   RequestCaps caps;

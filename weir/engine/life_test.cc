@@ -123,7 +123,7 @@ TEST(Engine, TheBooksBalanceThroughAnyStorm) {
   EXPECT_EQ(s.refused, refused);
   EXPECT_EQ(s.failed, 0U);
   EXPECT_GE(s.delivered_tokens, whole_tokens);
-  EXPECT_EQ(s.pages_held, 0U);
+  EXPECT_EQ(s.units_held, 0U);
 }
 
 }  // namespace

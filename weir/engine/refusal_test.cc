@@ -73,7 +73,7 @@ TEST(Engine, APromptAndAnswerBeyondTheContextAreRefusedWithTheNumbers) {
 
 TEST(Engine, TheContextIsNoLargerThanThePagesHold) {
   ScriptOptions small;
-  small.facts.kv_pages = 4;
+  small.facts.kv_units = 4;
   Bench bench({}, small);
   EXPECT_EQ(bench.engine->context(), 64U);
   EXPECT_EQ(bench.ask(request(60, 0)).tokens.size(), 4U);

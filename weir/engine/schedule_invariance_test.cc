@@ -56,6 +56,17 @@ struct Kept {
   DType kv_type;
 };
 
+/// Of every sequence, or what the model allows.
+constexpr std::uint32_t kContext = 512;
+
+KvUnits units_of(const Kept& kept) {
+  const auto file = format::open_model_file(kept.path);
+  EXPECT_TRUE(file) << file.error().message;
+  const auto shape = model::read_shape(**file);
+  EXPECT_TRUE(shape) << shape.error().message;
+  return kv_units(*shape, std::min(shape->context, kContext));
+}
+
 /// An engine over a model, with what the engine needs beside it.
 struct House {
   House(const Kept& kept, std::size_t threads, const EngineOptions& options) : pool(threads) {
@@ -67,7 +78,7 @@ struct House {
     model_options.max_rows = 512;
     model_options.kv_type = kept.kv_type;
     model_options.max_logit_rows = 16;
-    model_options.context = std::min(shape->context, 512U);
+    model_options.context = std::min(shape->context, kContext);
     auto loaded = model::Model::load(**file, *shape, model_options, pool);
     EXPECT_TRUE(loaded) << loaded.error().message;
     engine = std::make_unique<Engine>(*std::move(loaded), std::vector<TokenId>{}, clock, options);
@@ -85,7 +96,8 @@ EngineOptions alone() {
   return o;
 }
 
-EngineOptions random_schedule(Draw& draw, std::uint32_t least_pages) {
+/// Room for one sequence of `least` positions at least.
+EngineOptions random_schedule(Draw& draw, const KvUnits& kv, std::uint32_t least) {
   EngineOptions o;
   sched::Options& s = o.schedule;
   s.max_running = draw.between(2, 12);
@@ -96,7 +108,8 @@ EngineOptions random_schedule(Draw& draw, std::uint32_t least_pages) {
   s.ledger.prefix_cache = !draw.once_in(4);
   s.admission = static_cast<sched::Admission>(draw.below(3));
   s.length_quantile = 0.3;  // Rash, so that memory runs out and somebody is pre-empted.
-  o.kv_pages = draw.once_in(3) ? 200 : draw.between(least_pages, 2 * least_pages);
+  const auto units = static_cast<std::uint32_t>(kv.of_sequence(least, s.largest_chunk()));
+  o.kv_units = draw.once_in(3) ? 200 * kv.of_page() : draw.between(units, 2 * units);
   return o;
 }
 
@@ -164,14 +177,14 @@ void expect_same(const Answer& got, const Answer& want) {
 
 /// What the random schedules really did, so that a test that proves nothing is noticed.
 struct Seen {
-  std::uint64_t preempted = 0, cached = 0, cancelled = 0, forked = 0, chunks = 0;
+  std::uint64_t preempted = 0, cached = 0, cancelled = 0, forked = 0, chunks = 0, windows = 0;
 };
 
 void one_round(const Kept& kept, std::uint64_t seed, const std::vector<Request>& requests,
                const std::vector<Answer>& wanted, Seen& seen) {
   Draw draw(seed);
   const std::size_t threads = draw.between(1, 3);
-  const EngineOptions options = random_schedule(draw, 14);
+  const EngineOptions options = random_schedule(draw, units_of(kept), 14 * kPageTokens);
   House house(kept, threads, options);
   struct Asked {
     std::size_t which;
@@ -213,6 +226,7 @@ void one_round(const Kept& kept, std::uint64_t seed, const std::vector<Request>&
     seen.chunks += t.chunks > 1;
     seen.cancelled += answers[i].finish.reason == FinishReason::kCancelled;
   }
+  seen.windows += house.engine->stats().evicted_windows;
 }
 
 Seen check(const Kept& kept, std::uint32_t vocabulary, std::uint32_t longest, std::size_t count,
@@ -251,6 +265,7 @@ TEST_P(GoldenModel, AnswersTheSameBitsUnderEverySchedule) {
   EXPECT_GT(seen.cancelled, 0U);
   EXPECT_GT(seen.forked, 0U);
   EXPECT_GT(seen.chunks, 0U);
+  EXPECT_EQ(seen.windows > 0, units_of(kept).windowed > 0);
   RecordProperty("preemptions", static_cast<int>(seen.preempted));
   RecordProperty("cached_tokens", static_cast<int>(seen.cached));
 }

@@ -38,7 +38,16 @@ void Script::begin_step() {
 ScriptedDecoder::ScriptedDecoder(ScriptOptions options, std::shared_ptr<Script> script)
     : options_(options),
       script_(std::move(script)),
-      arena_(std::size_t{options.facts.kv_pages} * kPageTokens, -1) {}
+      arena_(std::size_t{options.facts.kv_units} * kPageTokens, -1) {}
+
+std::size_t ScriptedDecoder::slot(std::span<const PageId> pages, std::size_t position,
+                                  std::uint32_t unit) const {
+  const std::size_t entry =
+      std::size_t{index(pages[position / kPageTokens])} * options_.facts.kv.of_page() + unit;
+  const std::size_t at = table_.empty() ? entry : index(table_[entry]);
+  WEIR_CHECK(at < options_.facts.kv_units, "what is read or written is there");
+  return at * kPageTokens + position % kPageTokens;
+}
 
 std::span<const float> ScriptedDecoder::forward(const model::Batch& batch) {
   if (script_) script_->begin_step();
@@ -50,8 +59,8 @@ std::span<const float> ScriptedDecoder::forward(const model::Batch& batch) {
       const std::size_t position = rows.first_position + i;
       WEIR_CHECK(position / kPageTokens < rows.pages.size(), "pages cover every row");
       WEIR_CHECK(position < options_.facts.context, "positions stay within the context");
-      arena_.at(std::size_t{index(rows.pages[position / kPageTokens])} * kPageTokens +
-                position % kPageTokens) = rows.tokens[i];
+      for (std::uint32_t unit = 0; unit < options_.facts.kv.of_page(); ++unit)
+        arena_[slot(rows.pages, position, unit)] = rows.tokens[i];
     }
     for (std::uint32_t left = rows.logit_rows; left > 0; --left) {
       const std::size_t at = logits_.size();
@@ -72,8 +81,10 @@ std::span<const float> ScriptedDecoder::forward(const model::Batch& batch) {
 
 void ScriptedDecoder::copy(std::span<const kv::PageCopy> copies) {
   for (const kv::PageCopy& copy : copies) {
-    std::copy_n(&arena_.at(std::size_t{index(copy.from)} * kPageTokens), kPageTokens,
-                &arena_.at(std::size_t{index(copy.to)} * kPageTokens));
+    for (std::uint32_t unit = 0; unit < options_.facts.kv.of_page(); ++unit) {
+      std::copy_n(&arena_[slot({&copy.from, 1}, 0, unit)], kPageTokens,
+                  &arena_[slot({&copy.to, 1}, 0, unit)]);
+    }
   }
 }
 
@@ -82,8 +93,10 @@ void ScriptedDecoder::logits_after(const model::SequenceRows& rows, std::uint32_
   std::uint64_t story = 0;
   bool poisoned = false;
   for (std::uint32_t p = 0; p < positions; ++p) {
-    const TokenId token =
-        arena_[std::size_t{index(rows.pages[p / kPageTokens])} * kPageTokens + p % kPageTokens];
+    const KvUnits& kv = options_.facts.kv;
+    const TokenId token = arena_[slot(rows.pages, p, 0)];
+    for (std::uint32_t unit = kv.whole; unit < kv.of_page() && p + kv.window >= positions; ++unit)
+      WEIR_CHECK(arena_[slot(rows.pages, p, unit)] == token, "windows show what was written");
     poisoned |= options_.poison == token;
     const auto r = philox(story, static_cast<std::uint64_t>(token), p);
     story = std::uint64_t{r[0]} << 32 | r[1];

@@ -1,8 +1,9 @@
 #pragma once
 
 /// A decoder for tests: no weights, yet as sensitive as a model. It stores each row's token in the
-/// page and slot where keys and values would go, and its logits are a pure function of all the
-/// tokens it reads back through the pages; so a wrong page, position or order changes the answer.
+/// page and slot where keys and values would go, in each of the page's units, and its logits are a
+/// pure function of all the tokens it reads back through the pages; so a wrong page, position or
+/// order changes the answer. What a window shows must agree with what is kept for all positions.
 ///
 /// It can be held, so that a test knows exactly which step a cancellation falls into, and it moves
 /// a ManualClock, so that times are exact. Thread safety: forward() from one thread; the controls
@@ -58,6 +59,7 @@ class ScriptedDecoder final : public Decoder {
 
   [[nodiscard]] const DecoderFacts& facts() const override { return options_.facts; }
   [[nodiscard]] std::span<const float> forward(const model::Batch& batch) override;
+  void look_up_units(std::span<const UnitId> table) override { table_ = table; }
   void copy(std::span<const kv::PageCopy> copies) override;
 
  private:
@@ -65,7 +67,11 @@ class ScriptedDecoder final : public Decoder {
 
   ScriptOptions options_;
   std::shared_ptr<Script> script_;
-  std::vector<TokenId> arena_;  // [kv_pages, kPageTokens]
+  [[nodiscard]] std::size_t slot(std::span<const PageId> pages, std::size_t position,
+                                 std::uint32_t unit) const;
+
+  std::vector<TokenId> arena_;  // [kv_units, kPageTokens]
+  std::span<const UnitId> table_;
   std::vector<float> logits_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -33,22 +34,33 @@ sched::End end_of(FinishReason reason) {
   return sched::End::kFailed;
 }
 
-std::uint32_t context_of(const DecoderFacts& facts, const EngineOptions& options) {
-  // What any class may have.
-  const std::uint32_t aside =
-      policy::set_aside(options.schedule.reserve, Priority::kBackground, facts.kv_pages);
-  const std::uint64_t held = std::uint64_t{facts.kv_pages - aside} * kPageTokens;
-  const std::uint32_t wanted = options.context == 0 ? facts.context : options.context;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>({wanted, facts.context, held}));
-}
-
 sched::Options schedule_of(const DecoderFacts& facts, sched::Options options) {
-  options.ledger.pages = facts.kv_pages;
+  options.ledger.units = facts.kv_units;
+  options.ledger.shape = facts.kv;
+  if (facts.kv.whole == 0) {
+    // An id costs next to nothing: enough for sequences that fill their windows, however long, and
+    // for one of a whole context.
+    const std::uint64_t each = ceil_div(facts.context, facts.kv.window);
+    const std::uint64_t ids = facts.kv_units / facts.kv.windowed * each;
+    options.ledger.pages = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        ids + ceil_div(facts.context, kPageTokens), std::numeric_limits<std::int32_t>::max()));
+  }
   options.max_rows = std::min(options.max_rows, facts.max_rows);
   options.max_chunk = std::clamp(options.max_chunk, 1U, options.max_rows);
   options.max_logit_rows = std::min(options.max_logit_rows, facts.max_logit_rows);
   options.max_running = std::min(options.max_running, options.max_logit_rows);
   return options;
+}
+
+std::uint32_t context_of(const DecoderFacts& facts, const EngineOptions& options) {
+  // What any class may have.
+  const sched::Options schedule = schedule_of(facts, options.schedule);
+  const std::uint32_t aside =
+      policy::set_aside(schedule.reserve, Priority::kBackground, facts.kv_units);
+  const std::uint64_t held =
+      facts.kv.positions_in(facts.kv_units - aside, schedule.largest_chunk());
+  const std::uint32_t wanted = options.context == 0 ? facts.context : options.context;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>({wanted, facts.context, held}));
 }
 
 }  // namespace
@@ -67,6 +79,7 @@ StepLoop::StepLoop(std::unique_ptr<Decoder> a_decoder, std::vector<TokenId> an_e
                                       : policy::StepCost(decoder->facts().cost, {})),
       workspaces(std::min<std::size_t>(decoder->facts().workers, decoder->facts().max_logit_rows),
                  model::SamplerWorkspace(decoder->facts().vocabulary)) {
+  decoder->look_up_units(scheduler.ledger().units().table());
   thread = std::thread([this] { run(); });
 }
 
@@ -107,7 +120,7 @@ bool StepLoop::wait_for_work(std::unique_lock<std::mutex>& lock) {
   // Walking every page takes milliseconds on a large pool, which whoever comes next would wait for.
   if (times_idle++ % kIdlesPerCheck == 0) scheduler.check();
   books.check(scheduler);
-  WEIR_CHECK(scheduler.ledger().pool().held() == 0, "an idle engine holds no pages");
+  WEIR_CHECK(scheduler.ledger().held() == 0, "an idle engine holds no pages");
   idle.notify_all();
   work.wait(lock, [this] { return stopping || !scheduler.idle(); });
   if (scheduler.idle()) return false;

@@ -16,8 +16,8 @@ constexpr int kRounds = 3;
 
 policy::StepCost measure_step_cost(Decoder& decoder, const sys::Clock& clock) {
   const DecoderFacts& facts = decoder.facts();
-  const std::uint32_t many =
-      std::min({kManyRows, facts.max_rows, facts.context, facts.kv_pages * kPageTokens});
+  const std::uint32_t many = std::min({kManyRows, facts.max_rows, facts.context,
+                                       facts.kv_units / facts.kv.of_page() * kPageTokens});
   std::vector<PageId> pages;
   for (std::uint32_t i = 0; i < ceil_div(many, kPageTokens); ++i) pages.push_back(PageId{i});
   const std::vector<TokenId> tokens(many, 0);

@@ -69,7 +69,7 @@ TEST(Engine, FurtherAnswersShareThePromptOfTheirLeader) {
 
 TEST(Engine, MemoryPressurePreemptsAndNobodyNotices) {
   ScriptOptions small;
-  small.facts.kv_pages = 16;  // One context's worth for six answers of 100 positions each.
+  small.facts.kv_units = 16;  // One context's worth for six answers of 100 positions each.
   Bench bench({}, small);
   bench.script->hold();
   std::vector<std::shared_ptr<TokenStream>> streams;
@@ -84,6 +84,30 @@ TEST(Engine, MemoryPressurePreemptsAndNobodyNotices) {
   const EngineStats s = bench.settled();
   EXPECT_EQ(s.memory_preemptions, preemptions);
   EXPECT_EQ(s.finished, 6U);
+}
+
+TEST(Engine, WindowsLeaveRoomForMoreAndNobodyNotices) {
+  ScriptOptions small;
+  small.facts.kv = {.layers = 3, .whole = 1, .windowed = 5, .window = 32};
+  // As much memory as 16 pages, which is room for one answer at a time without windows.
+  small.facts.kv_units = 6 * 16;
+  const auto answers = [&](const ScriptOptions& script) {
+    Bench bench({}, script);
+    bench.script->hold();
+    std::vector<std::shared_ptr<TokenStream>> streams;
+    for (std::uint64_t i = 0; i < 4; ++i) streams.push_back(bench.submit(request(20, 200, i)));
+    bench.script->release();
+    for (std::uint64_t i = 0; i < 4; ++i)
+      EXPECT_EQ(read(*streams[i]), Bench().ask(request(20, 200, i))) << i;
+    return bench.settled();
+  };
+  const EngineStats windows = answers(small);
+  EXPECT_EQ(windows.units_held, 0U);
+  EXPECT_GT(windows.evicted_windows, 0U);
+  small.facts.kv = {};
+  small.facts.kv_units = 16;
+  const EngineStats whole = answers(small);
+  EXPECT_LT(windows.steps, whole.steps * 2 / 3);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The ledger of KV pages: which are free, which are held and how often, which are only cached. It
-/// knows ids, never bytes; the bytes a PageId names live in compute/kv_arena.h.
+/// knows ids, never bytes; what memory stands behind a PageId is unit_table.h's business.
 ///
 /// A page is free, or held (references > 0), or cached (no reference, but the prefix tree remembers
 /// its tokens). Books balance: free + held + cached = total after every operation; check() proves

@@ -14,8 +14,8 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// Of the two indices, for one page: a node of each with its overhead, and a bucket.
-constexpr std::size_t kIndexBytes = 256;
+/// Of the three indices, for one page: a node of each with its overhead, and a bucket.
+constexpr std::size_t kIndexBytes = 352;
 
 }  // namespace
 
@@ -90,7 +90,7 @@ NodeId PrefixTree::insert(Namespace space, NodeId parent, std::span<const TokenI
     id = unused_.back();
     unused_.pop_back();
   }
-  if (parent != kNoNode) index_evictable(parent, false);
+  if (parent != kNoNode) evictable_.erase(value_of(parent));
   Node& n = nodes_[at(id)];
   n = Node{};
   n.space = space;
@@ -114,32 +114,58 @@ bool PrefixTree::is_evictable(const Node& n) const {
   return n.first_child == kNoNode && pool_.references(n.page) == 0;
 }
 
-void PrefixTree::index_evictable(NodeId node, bool in) {
+PrefixTree::Value PrefixTree::value_of(NodeId node) const {
   const Node& n = nodes_[at(node)];
-  const Evictable key{n.priority, n.used, at(node)};
-  if (in) {
-    evictable_.insert(key);
-  } else {
-    evictable_.erase(key);
-  }
+  return {n.windowed != Windowed::kGone, n.priority, n.used, at(node)};
+}
+
+void PrefixTree::unindex(NodeId node) {
+  const Value value = value_of(node);
+  evictable_.erase(value);
+  if (nodes_[at(node)].windowed == Windowed::kSpare) spare_.erase(value);
+}
+
+void PrefixTree::reindex(NodeId node) {
+  const Node& n = nodes_[at(node)];
+  if (is_evictable(n)) evictable_.insert(value_of(node));
+  if (n.windowed == Windowed::kSpare) spare_.insert(value_of(node));
 }
 
 void PrefixTree::touch(NodeId node, std::uint8_t priority) {
+  unindex(node);
   Node& n = nodes_[at(node)];
-  index_evictable(node, false);
   n.used = ++now_;
   n.priority = std::max(n.priority, priority);
-  if (is_evictable(n)) index_evictable(node, true);
+  reindex(node);
 }
 
 void PrefixTree::reference_changed(PageId page) {
-  if (const NodeId node = node_of_[index(page)]; node != kNoNode) reindex(node);
+  const NodeId node = node_of_[index(page)];
+  if (node == kNoNode) return;
+  if (is_evictable(nodes_[at(node)])) {
+    evictable_.insert(value_of(node));
+  } else {
+    evictable_.erase(value_of(node));
+  }
 }
 
-bool PrefixTree::evict_one() {
-  if (evictable_.empty()) return false;
-  const NodeId id{std::get<2>(*evictable_.begin())};
-  evictable_.erase(evictable_.begin());
+void PrefixTree::set_windowed(PageId page, Windowed windowed) {
+  const NodeId node = node_of_[index(page)];
+  if (node == kNoNode || nodes_[at(node)].windowed == windowed) return;
+  unindex(node);
+  nodes_[at(node)].windowed = windowed;
+  reindex(node);
+}
+
+std::optional<PageId> PrefixTree::least_spare() const {
+  if (spare_.empty()) return std::nullopt;
+  return nodes_[std::get<3>(*spare_.begin())].page;
+}
+
+std::optional<PageId> PrefixTree::evict_one() {
+  if (evictable_.empty()) return std::nullopt;
+  const NodeId id{std::get<3>(*evictable_.begin())};
+  unindex(id);
   Node& n = nodes_[at(id)];
   const auto [begin, end] = by_hash_.equal_range(n.hash);
   for (auto it = begin; it != end; ++it) {
@@ -160,11 +186,13 @@ bool PrefixTree::evict_one() {
   unused_.push_back(id);
   --live_;
   if (n.parent != kNoNode) reindex(n.parent);
-  return true;
+  return n.page;
 }
 
 void PrefixTree::check() const {
   std::size_t live = 0;
+  std::size_t evictable = 0;
+  std::size_t spare = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& n = nodes_[i];
     if (n.count == 0) continue;
@@ -179,12 +207,18 @@ void PrefixTree::check() const {
     WEIR_CHECK(n.parent == kNoNode || pool_.references(n.page) == 0 ||
                    pool_.references(nodes_[at(n.parent)].page) > 0,
                "whoever holds a page holds those before it");
-    WEIR_CHECK(evictable_.contains({n.priority, n.used, at(id)}) == is_evictable(n),
+    WEIR_CHECK(evictable_.contains(value_of(id)) == is_evictable(n),
                "the index of evictable leaves is exact");
+    evictable += is_evictable(n);
+    WEIR_CHECK(spare_.contains(value_of(id)) == (n.windowed == Windowed::kSpare),
+               "the index of spare windowed units is exact");
+    spare += n.windowed == Windowed::kSpare;
     for (NodeId c = n.first_child; c != kNoNode; c = nodes_[at(c)].next) {
       WEIR_CHECK(nodes_[at(c)].parent == id, "a child knows its parent");
     }
   }
+  WEIR_CHECK(evictable == evictable_.size() && spare == spare_.size(),
+             "the indices hold nothing else");
   WEIR_CHECK(live == live_ && by_hash_.size() == live_, "every node is indexed once");
 }
 

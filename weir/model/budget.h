@@ -14,9 +14,9 @@ namespace weir::model {
 /// One line a part, aligned, with the total: what `weir inspect` and a loading server show.
 [[nodiscard]] std::string describe(const BytePlan& plan);
 
-/// The largest number of KV pages for which the plan fits into `available` bytes; 0 when even the
+/// The largest number of KV units for which the plan fits into `available` bytes; 0 when even the
 /// model does not.
-[[nodiscard]] std::uint64_t kv_pages_that_fit(const BytePlan& plan, std::uint64_t available);
+[[nodiscard]] std::uint64_t kv_units_that_fit(const BytePlan& plan, std::uint64_t available);
 
 /// Code::kExhausted with the sum spelled out, and what to lower, when the total exceeds
 /// `available`.

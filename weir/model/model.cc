@@ -84,7 +84,7 @@ struct Model::Impl {
 };
 
 Result<BytePlan> Model::plan(const format::ModelFile& file, const ModelShape& shape,
-                             const ModelOptions& options, std::uint64_t kv_pages) {
+                             const ModelOptions& options, std::uint64_t kv_units) {
   WEIR_TRY(const ModelOptions o, checked(shape, options));
   WEIR_TRY(const WeightViews views, bind_weights(file, shape));
   BytePlan plan;
@@ -94,9 +94,11 @@ Result<BytePlan> Model::plan(const format::ModelFile& file, const ModelShape& sh
   plan.tables = table_bytes(shape, o.context);
   plan.sampling = o.chosen_at_once *
                   SamplerWorkspace::planned_bytes(static_cast<std::int32_t>(shape.vocabulary));
-  plan.kv_per_page = compute::KvArena::bytes_per_page(kv_shape_of(shape, o.kv_type));
-  plan.kv_pages = kv_pages;
+  plan.kv = weir::kv_units(shape, o.context);
+  plan.kv_per_unit = compute::KvArena::bytes_per_unit(kv_shape_of(shape, o.kv_type), plan.kv);
+  plan.kv_units = kv_units;
   plan.kv_type = o.kv_type;
+  plan.rows = o.max_rows;
   return plan;
 }
 
@@ -118,6 +120,8 @@ const ModelOptions& Model::options() const { return impl_->options; }
 compute::KvShape Model::kv_shape() const {
   return kv_shape_of(impl_->shape, impl_->options.kv_type);
 }
+
+KvUnits Model::kv_units() const { return weir::kv_units(impl_->shape, impl_->options.context); }
 
 compute::ThreadPool& Model::pool() const { return impl_->pool; }
 

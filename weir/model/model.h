@@ -16,6 +16,7 @@
 #include "weir/format/model_file.h"
 #include "weir/model/batch.h"
 #include "weir/spec/kv_type.h"
+#include "weir/spec/kv_units.h"
 #include "weir/spec/model_shape.h"
 
 namespace weir::model {
@@ -27,10 +28,13 @@ struct BytePlan {
   std::uint64_t activations = 0;  ///< Scratch for max_rows rows, logits included.
   std::uint64_t tables = 0;       ///< RoPE.
   std::uint64_t sampling = 0;     ///< What choosing tokens works with, which the engine allocates.
-  std::uint64_t kv_per_page = 0;  ///< kPageTokens positions, all layers, K and V.
-  std::uint64_t kv_pages = 0;
+  KvUnits kv;                     ///< How a page of kPageTokens positions is cut.
+  std::uint64_t kv_per_unit = 0;  ///< K and V.
+  std::uint64_t kv_units = 0;
   DType kv_type = kDefaultKvType;
-  [[nodiscard]] std::uint64_t total() const { return without_kv() + kv_per_page * kv_pages; }
+  std::uint32_t rows = 1;  ///< Of one step.
+  [[nodiscard]] std::uint64_t kv_bytes() const { return kv_per_unit * kv_units; }
+  [[nodiscard]] std::uint64_t total() const { return without_kv() + kv_bytes(); }
   [[nodiscard]] std::uint64_t without_kv() const {
     return weights + activations + tables + sampling;
   }
@@ -54,9 +58,9 @@ struct ModelOptions {
 
 class Model {
  public:
-  /// The plan for `kv_pages` pages of KV.
+  /// The plan for `kv_units` units of KV.
   [[nodiscard]] static Result<BytePlan> plan(const format::ModelFile& file, const ModelShape& shape,
-                                             const ModelOptions& options, std::uint64_t kv_pages);
+                                             const ModelOptions& options, std::uint64_t kv_units);
 
   /// Packs the weights. `progress` is called with (done, total) bytes, from this thread.
   [[nodiscard]] static Result<std::unique_ptr<Model>> load(
@@ -68,6 +72,8 @@ class Model {
   [[nodiscard]] const ModelShape& shape() const;
   [[nodiscard]] const ModelOptions& options() const;  ///< With context filled in.
   [[nodiscard]] compute::KvShape kv_shape() const;
+  /// For sequences of up to options().context positions.
+  [[nodiscard]] KvUnits kv_units() const;
   [[nodiscard]] compute::ThreadPool& pool() const;
   /// What load() allocated: the plan's weights + activations + tables.
   [[nodiscard]] std::uint64_t bytes() const;

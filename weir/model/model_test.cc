@@ -28,7 +28,8 @@ TEST_P(EveryFamily, ThePlanIsWhatLoadingAllocates) {
     const testing::TinyModel tiny = testing::load_tiny(GetParam(), pool, options);
     const BytePlan plan =
         expect(Model::plan(*tiny.file, tiny.model->shape(), tiny.model->options(), 7));
-    const compute::KvArena arena(tiny.model->kv_shape(), 7);
+    const compute::KvArena arena(tiny.model->kv_shape(), plan.kv,
+                                 layer_places(tiny.model->shape(), plan.kv), 7);
     const SamplerWorkspace sampling(static_cast<std::int32_t>(tiny.model->shape().vocabulary));
     const std::uint64_t allocated = tiny.model->bytes() + arena.bytes() + sampling.bytes();
     EXPECT_NEAR(static_cast<double>(plan.total()) / static_cast<double>(allocated), 1.0, 0.02);

@@ -23,8 +23,8 @@ Result<Perplexity> measure_perplexity(Model& model, std::span<const TokenId> tok
                 "window");
   }
   const compute::KvArena arena(model.kv_shape(), ceil_div(window, kPageTokens));
-  std::vector<PageId> pages(arena.pages());
-  for (std::uint32_t i = 0; i < arena.pages(); ++i) pages[i] = PageId{i};
+  std::vector<PageId> pages(arena.units());
+  for (std::uint32_t i = 0; i < arena.units(); ++i) pages[i] = PageId{i};
   const std::size_t vocabulary = model.shape().vocabulary;
 
   Perplexity result;

@@ -22,8 +22,20 @@ struct Fit {
   [[nodiscard]] Bytes pool(Bytes memory, double part) const {
     return kv_pool(memory, weights, overhead, part);
   }
+  [[nodiscard]] bool windows() const { return measured && model.kv.windowed > 0; }
   [[nodiscard]] Bytes sequence(double tokens) const {
-    return kv_of_sequence(kv_token, tokens, page_tokens);
+    if (!windows()) return kv_of_sequence(kv_token, tokens, page_tokens);
+    const auto positions = static_cast<std::uint64_t>(std::ceil(tokens));
+    return model.kv_unit * static_cast<double>(model.kv.of_sequence(
+                               positions, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                              positions, 1, model.chunk))));
+  }
+  /// The longest sequence whose KV `room` holds.
+  [[nodiscard]] double tokens_in(Bytes room) const {
+    if (!windows()) return std::floor(room / kv_token);
+    const double units = std::clamp(std::floor(room / model.kv_unit), 0.0, 1e15);
+    return static_cast<double>(
+        model.kv.positions_in(static_cast<std::uint64_t>(units), model.chunk));
   }
 };
 
@@ -39,7 +51,7 @@ Result<Fit> work_out(const Arguments& a) {
     f.overhead += m.activations + m.tables;
     f.page_tokens = m.page_tokens;
   }
-  f.kv_token = f.measured ? m.kv_page / m.page_tokens : kv_per_token(m, f.kv_in);
+  f.kv_token = f.measured ? m.kv_unit * m.kv.of_page() / m.page_tokens : kv_per_token(m, f.kv_in);
   f.kv_sequence = f.sequence(f.context);
   if (a.has("memory")) {
     f.total = a.bytes("memory") * f.devices;
@@ -59,8 +71,17 @@ void explain_sizes(const Fit& f, Answer& out) {
     out.step("overhead", "activations and tables", "scratch of one step, rotary tables", f.overhead,
              "weir inspect");
     out.step("kv_per_token", "KV of one token",
-             fmt::format("{} a page / {} tokens", show(f.model.kv_page), f.page_tokens), f.kv_token,
-             "weir inspect");
+             fmt::format("{} a page / {} tokens", show(f.model.kv_unit * f.model.kv.of_page()),
+                         f.page_tokens),
+             f.kv_token, "weir inspect");
+    if (f.windows()) {
+      out.step(
+          "kv_per_old_token", "of it beyond the window",
+          fmt::format("{} of {} units; the rest for the last {} tokens, and the {} rows of a "
+                      "step",
+                      f.model.kv.whole, f.model.kv.of_page(), f.model.kv.window, f.model.chunk),
+          f.kv_token * f.model.kv.whole / f.model.kv.of_page(), "weir inspect");
+    }
   } else {
     out.step("weights", "weights",
              fmt::format("{} parameters x {} bits / 8", show(count(f.model.parameters, "")),
@@ -76,8 +97,8 @@ void explain_sizes(const Fit& f, Answer& out) {
   out.step("one_sequence", "weights and one sequence", "weights + overhead + KV",
            f.weights + f.overhead + f.kv_sequence, "");
   out.step("kv_equals_weights", "context whose KV weighs as much as the weights",
-           "weights / KV of one token", count(std::floor(f.weights / f.kv_token), "tokens"),
-           "KV wall");
+           f.windows() ? "weights in units of KV" : "weights / KV of one token",
+           count(f.tokens_in(f.weights), "tokens"), "KV wall");
 }
 
 /// The pool and what it holds; the sentence that opens the answer.
@@ -92,8 +113,9 @@ std::string explain_pool(const Fit& f, const Arguments& a, Answer& out) {
            pool, "memory budget");
   out.step("max_batch", "sequences of that length at once", "floor(pool / KV of a sequence)",
            count(batch, "sequences"), "memory budget");
-  out.step("longest", "longest single sequence", "pool / KV of one token",
-           count(std::floor(pool / f.kv_token), "tokens"), "KV wall");
+  out.step("longest", "longest single sequence",
+           f.windows() ? "pool in units of KV" : "pool / KV of one token",
+           count(f.tokens_in(pool), "tokens"), "KV wall");
   const Bytes each = f.total / f.devices;
   const double least = std::ceil(((f.weights + f.overhead) / (each * f.fraction)) * (1 - 1e-12));
   out.step(
@@ -172,7 +194,8 @@ void add_chart(const Fit& f, Answer& out) {
     constexpr int kSteps = 96;
     for (int i = 0; i <= kSteps; ++i) {
       const double context = first * std::pow(f.context / first, static_cast<double>(i) / kSteps);
-      const double used = (f.weights + f.overhead + f.kv_token * (batch * context)).value;
+      const Bytes each = f.windows() ? f.sequence(context) : f.kv_token * context;
+      const double used = (f.weights + f.overhead + each * batch).value;
       if (top > 0 && used > top) break;
       line.points.emplace_back(context, used / 1e9);
     }

@@ -14,6 +14,7 @@
 
 #include "weir/base/result.h"
 #include "weir/plan/units.h"
+#include "weir/spec/kv_units.h"
 
 namespace weir::plan {
 
@@ -66,8 +67,10 @@ struct Model {
   double experts = 0, experts_used = 0;  ///< 0 when dense.
   double kv_latent = 0;  ///< Values a layer keeps of a position; 0: 2 kv_heads head_dim.
   /// What Weir itself allocates for a file, when one was read; all 0 for a shape alone.
-  Bytes packed_weights, activations, tables, kv_page;
+  Bytes packed_weights, activations, tables, kv_unit;
   double page_tokens = 0;
+  KvUnits kv;               ///< How a page is cut into units,
+  std::uint32_t chunk = 1;  ///< and the rows of one sequence in one step.
   [[nodiscard]] bool measured() const { return packed_weights.value > 0; }
 };
 

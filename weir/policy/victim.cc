@@ -12,7 +12,7 @@ std::optional<Victim> choose_victim(std::span<const Candidate> candidates, Prior
   Rank best_rank;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& c = candidates[i];
-    if (c.pages_gained == 0 || c.priority > needy) continue;
+    if (c.units_gained == 0 || c.priority > needy) continue;
     if (c.priority == needy && c.arrival_number <= needy_arrival) continue;
     const double recompute = c.tokens * costs.recompute_seconds_per_token;
     const double offload = c.tokens * costs.offload_seconds_per_token;

@@ -18,7 +18,7 @@ struct Candidate {
   std::uint64_t arrival_number = 0;
   Priority priority = Priority::kStandard;
   std::uint32_t tokens = 0;        ///< Computed positions that would be lost or moved.
-  std::uint32_t pages_gained = 0;  ///< Pages that it alone holds; 0 is no help.
+  std::uint32_t units_gained = 0;  ///< Of KV, that it alone holds; 0 is no help.
   std::uint32_t preemptions = 0;   ///< Suffered so far.
   std::optional<Instant> deadline;
   Duration remaining_service{};

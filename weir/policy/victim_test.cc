@@ -51,7 +51,7 @@ TEST(Victim, IsNeverOfAHigherClassNorAnEarlierArrivalOfTheSame) {
 
 TEST(Victim, IsNobodyWhoGivesNoPage) {
   Candidate shares_all = candidate(1, 1);
-  shares_all.pages_gained = 0;
+  shares_all.units_gained = 0;
   EXPECT_FALSE(choose({shares_all}));
   EXPECT_FALSE(choose({}));
 }
@@ -87,7 +87,7 @@ TEST(Victim, OfRandomCandidatesTheBestAllowedOneIsChosen) {
       const auto r = philox(seed, i);
       Candidate c = candidate(i, r[0] % 4 * 100);
       c.priority = static_cast<Priority>(r[1] % 3);
-      c.pages_gained = r[1] / 4 % 4;
+      c.units_gained = r[1] / 4 % 4;
       c.preemptions = r[1] / 16 % 5;
       if (r[2] % 2 == 0) c.deadline = kNow + std::chrono::milliseconds(r[2] / 2 % 600);
       c.remaining_service = std::chrono::milliseconds(r[3] % 400);
@@ -99,7 +99,7 @@ TEST(Victim, OfRandomCandidatesTheBestAllowedOneIsChosen) {
     const auto victim = choose(all, costs, needy, arrival);
 
     const auto allowed = [&](const Candidate& c) {
-      return c.pages_gained > 0 &&
+      return c.units_gained > 0 &&
              (c.priority < needy || (c.priority == needy && c.arrival_number > arrival));
     };
     const double per_token = seed % 2 == 0 ? 0.001 : 0.0005;

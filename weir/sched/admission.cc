@@ -66,16 +66,22 @@ std::uint32_t Scheduler::expected_positions(const Sequence& s) const {
          lengths_.expect_beyond(options_.length_quantile, s.answer(), s.request.max_tokens);
 }
 
-std::uint64_t Scheduler::pages_promised(Priority from) const {
-  std::uint64_t pages = 0;
+std::uint64_t Scheduler::expected_units(const Sequence& s) const {
+  const std::uint32_t left = std::max(1U, s.size() - s.computed);
+  return ledger_.units().shape().of_sequence(expected_positions(s),
+                                             std::min(left, options_.largest_chunk()));
+}
+
+std::uint64_t Scheduler::units_promised(Priority from) const {
+  std::uint64_t units = 0;
   for (SequenceId id : running_) {
     const Sequence& s = at(id);
     if (s.request.priority < from) continue;
-    const auto expected = ceil_div(expected_positions(s), kPageTokens);
-    const auto have = static_cast<std::uint32_t>(ledger_.table(id).size());
-    pages += expected > have ? expected - have : 0;
+    const std::uint64_t expected = expected_units(s);
+    const std::uint32_t have = ledger_.held_by(id);
+    units += expected > have ? expected - have : 0;
   }
-  return pages;
+  return units;
 }
 
 policy::Usage Scheduler::places() const {
@@ -90,15 +96,15 @@ policy::Usage Scheduler::places() const {
   return usage;
 }
 
-policy::Usage Scheduler::promised_pages() const {
+policy::Usage Scheduler::promised_units() const {
   policy::Usage usage;
-  usage.total = ledger_.pool().total();
+  usage.total = ledger_.total();
   usage.free = std::int64_t{ledger_.available()} -
-               static_cast<std::int64_t>(pages_promised(Priority::kBackground));
+               static_cast<std::int64_t>(units_promised(Priority::kBackground));
   if (options_.reserve.empty()) return usage;
   for (std::size_t p = 0; p < kPriorities; ++p) {
     usage.from[p] =
-        ledger_.held_from(static_cast<std::uint8_t>(p)) + pages_promised(static_cast<Priority>(p));
+        ledger_.held_from(static_cast<std::uint8_t>(p)) + units_promised(static_cast<Priority>(p));
   }
   return usage;
 }
@@ -116,8 +122,8 @@ void Scheduler::admit(Instant now, StepPlan& plan) {
     const bool may_overtake =
         !passed.up_to ||
         (policy::takes_nothing_from(options_.reserve, *passed.up_to, 1, places()) &&
-         policy::takes_nothing_from(options_.reserve, *passed.up_to, pages_wanted(s),
-                                    promised_pages()));
+         policy::takes_nothing_from(options_.reserve, *passed.up_to, units_wanted(s),
+                                    promised_units()));
     if (held != Held::kNothing || !may_overtake) {
       if (!passed.anyone()) plan.held = held;
       if (held == Held::kBudget) return;
@@ -137,14 +143,18 @@ void Scheduler::admit(Instant now, StepPlan& plan) {
 bool Scheduler::forks(const Sequence& s) const {
   const Sequence* leader = leader_of(s);
   // A leader that was pre-empted may be running again and not yet have its prompt back.
-  return leader != nullptr && leader->running && leader->computed + 1 >= s.prompt;
+  // And one that waited so long that the leader's window has moved on reads its prompt itself.
+  return leader != nullptr && leader->running && leader->computed + 1 >= s.prompt &&
+         ledger_.can_fork(*s.request.leader, s.prompt - 1);
 }
 
-std::uint32_t Scheduler::pages_wanted(const Sequence& s) const {
-  const auto wanted = ceil_div(expected_positions(s), kPageTokens);
-  // Pages that others hold and this one will share take no room. A fork copies the last of them.
-  const std::uint32_t shared =
-      forks(s) ? (s.prompt - 1) / kPageTokens : ledger_.match(s.request.space, s.tokens).held_pages;
+std::uint64_t Scheduler::units_wanted(const Sequence& s) const {
+  const std::uint64_t wanted = expected_units(s);
+  // Pages that others hold and this one will share take no room, but for their windows, which may
+  // part. A fork copies the last of them.
+  const std::uint64_t shared = forks(s)
+                                   ? (s.prompt - 1) / kPageTokens * ledger_.units().shape().whole
+                                   : ledger_.match(s.request.space, s.tokens).held_units;
   return wanted - std::min(shared, wanted);
 }
 
@@ -161,19 +171,20 @@ Scheduler::Obstacle Scheduler::obstacle(const Sequence& s) const {
   if (const auto most = policy::bound_met(options_.reserve, p, 1, in_places))
     return {in_places.free < 1 ? Held::kSequences : Held::kReserved, *most, {}};
   if (in_places.free < 1) return {Held::kSequences, Priority::kCritical, {}};
-  const std::uint32_t wanted = pages_wanted(s);
-  const policy::Usage in_pages = promised_pages();
-  if (const auto most = policy::bound_met(options_.reserve, p, wanted, in_pages))
-    return {in_pages.free < std::int64_t{wanted} ? Held::kPages : Held::kReserved, *most, {}};
-  if (in_pages.free < std::int64_t{wanted}) return {Held::kPages, Priority::kCritical, {}};
+  const std::uint64_t wanted = units_wanted(s);
+  const policy::Usage in_units = promised_units();
+  const bool scarce = in_units.free < static_cast<std::int64_t>(wanted);
+  if (const auto most = policy::bound_met(options_.reserve, p, wanted, in_units))
+    return {scarce ? Held::kPages : Held::kReserved, *most, {}};
+  if (scarce) return {Held::kPages, Priority::kCritical, {}};
   return {};
 }
 
 Scheduler::Obstacle Scheduler::grow(const Sequence& s, std::uint32_t positions) {
   const SequenceId id = s.request.id;
   if (!options_.reserve.empty()) {
-    if (const std::uint32_t wanted = ledger_.pages_needed(id, positions); wanted > 0) {
-      policy::Usage usage{ledger_.pool().total(), ledger_.available(), {}};
+    if (const std::uint32_t wanted = ledger_.units_needed(id, positions); wanted > 0) {
+      policy::Usage usage{ledger_.total(), ledger_.available(), {}};
       for (std::size_t p = 0; p < kPriorities; ++p)
         usage.from[p] = ledger_.held_from(static_cast<std::uint8_t>(p));
       if (const auto most =

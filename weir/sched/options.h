@@ -13,7 +13,7 @@
 
 namespace weir::sched {
 
-/// How many pages an admitted request is taken to need.
+/// How much room an admitted request is taken to need.
 enum class Admission : std::uint8_t {
   kWorstCase,   ///< Prompt and max_tokens: never pre-empts for memory, runs fewer at once.
   kOptimistic,  ///< Prompt and the answer length that `length_quantile` of recent answers did not
@@ -41,6 +41,10 @@ struct Options {
   std::uint32_t min_prefill_rows = 16;
   bool chunked_prefill =
       true;  ///< false: a prompt is prefilled in one step whatever it costs (for comparison).
+  /// Rows of one sequence in one step, at most.
+  [[nodiscard]] std::uint32_t largest_chunk() const {
+    return chunked_prefill ? max_chunk : max_rows;
+  }
 
   std::uint32_t max_queued_requests = 256;
   std::uint64_t max_queued_tokens = 1'000'000;
@@ -48,8 +52,8 @@ struct Options {
 
   Admission admission = Admission::kOptimistic;
   double length_quantile = 0.9;
-  /// Of sequences and of pages; none unless asked for, since it idles what it keeps, and a higher
-  /// class takes room by pre-emption anyway.
+  /// Of sequences and of units of KV; none unless asked for, since it idles what it keeps, and a
+  /// higher class takes room by pre-emption anyway.
   policy::Reserve reserve;
   policy::LengthGroups length_groups;
   policy::OrderOptions order;

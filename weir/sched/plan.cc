@@ -102,7 +102,7 @@ bool Scheduler::preempt_for(const Sequence& needy, PreemptionReason why, Instant
     c.arrival_number = s.arrival_number;
     c.priority = rank(s, now);
     c.tokens = s.computed;
-    for (PageId page : ledger_.table(id)) c.pages_gained += ledger_.pool().references(page) == 1;
+    c.units_gained = ledger_.held_only_by(id);
     c.preemptions = s.preemptions;
     c.deadline = s.request.deadline;
     c.remaining_service = remaining_service(s);
@@ -138,9 +138,8 @@ void Scheduler::preempt(Sequence& victim, const Preempted& record, StepPlan& pla
 std::uint32_t Scheduler::chunk_of(const Sequence& s, const StepPlan& plan) const {
   const std::uint32_t used = plan.decode_rows + plan.prefill_rows;
   if (used >= plan.budget) return 0;
-  const std::uint32_t most = options_.chunked_prefill ? options_.max_chunk : options_.max_rows;
   const std::uint32_t left = s.size() - s.computed;
-  const std::uint32_t count = std::min({left, most, plan.budget - used});
+  const std::uint32_t count = std::min({left, options_.largest_chunk(), plan.budget - used});
   const auto logit_rows = static_cast<std::uint32_t>(std::count_if(
       plan.rows.begin(), plan.rows.end(), [](const StepRow& row) { return row.wants_logits; }));
   // Its last row would want logits that no room is left for: stop one short of it.

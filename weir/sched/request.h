@@ -34,7 +34,7 @@ enum class Refusal : std::uint8_t {
   kTooManyRequests,  ///< The queue's bound in requests,
   kTooManyTokens,    ///< or in tokens,
   kTooOld,           ///< or the head of the queue has waited longer than the queue's bound in age.
-  kNeverFits,        ///< It needs more pages than its class may ever have.
+  kNeverFits,        ///< It needs more room than its class may ever have.
 };
 
 /// How a request ended.

@@ -15,13 +15,14 @@ using namespace std::chrono_literals;
 
 Options pages(std::uint32_t n) {
   Options o;
-  o.ledger.pages = n;
+  o.ledger.units = n;
   return o;
 }
 
 policy::StepCost small_machine() { return {{10e6, 4e5, 0}, {1e9, 1e9, 0}}; }
 
-/// The promises, from nothing but the tables of those who run and the classes they came with.
+/// The promises, from nothing but the tables of those who run, how far they have come, and the
+/// classes they came with.
 class Promises {
  public:
   Promises(const Options& options, Drive& drive) : options_(options), drive_(drive) {}
@@ -35,17 +36,25 @@ class Promises {
     for (const auto& [id, story] : drive_.stories) {
       if (!drive_.scheduler.ledger().contains(id)) continue;
       ++running[static_cast<std::size_t>(story.request.priority)];
-      for (const PageId page : drive_.scheduler.table(id)) {
-        all.insert(index(page));
-        for (std::size_t p = 0; p <= static_cast<std::size_t>(story.request.priority); ++p)
-          held[p].insert(index(page));
+      const kv::UnitTable& units = drive_.scheduler.ledger().units();
+      const KvUnits& shape = units.shape();
+      const auto computed = drive_.scheduler.progress(id)->computed_tokens;
+      const auto table = drive_.scheduler.table(id);
+      for (std::uint32_t i = 0; i < table.size(); ++i) {
+        const bool in_window = i >= shape.first_windowed(computed);
+        for (std::uint32_t u = 0; u < (in_window ? shape.of_page() : shape.whole); ++u) {
+          const std::uint32_t unit = index(units.table()[index(table[i]) * shape.of_page() + u]);
+          all.insert(unit);
+          for (std::size_t p = 0; p <= static_cast<std::size_t>(story.request.priority); ++p)
+            held[p].insert(unit);
+        }
       }
     }
     std::uint32_t up_to = 0;
     for (std::size_t c = 0; c + 1 < 3; ++c) {
       const auto p = static_cast<Priority>(c);
       up_to += running[c];
-      const std::uint32_t total = options_.ledger.pages;
+      const std::uint32_t total = options_.ledger.units;
       ASSERT_LE(up_to, options_.max_running -
                            policy::set_aside(options_.reserve, p, options_.max_running));
       const auto below = static_cast<std::uint32_t>(all.size() - held[c + 1].size());
@@ -76,6 +85,10 @@ TEST(Reserve, RandomLoadKeepsEveryPromiseAndNobodyIsStuck) {
     const auto setup = philox(seed, 0, 21);
     const bool sharing = seed % 2 == 0;
     Options o = pages(12 + setup[0] % 30);
+    if (seed % 5 < 2) {
+      o.ledger.shape = {1, 1 + setup[0] % 2, 1 + setup[1] / 8 % 4, 2 + setup[1] / 64 % 50};
+      o.ledger.units *= o.ledger.shape.of_page();
+    }
     o.ledger.prefix_cache = sharing;
     o.admission = static_cast<Admission>(setup[1] % 3);
     o.max_running = 1 + setup[2] % 32;
@@ -109,8 +122,11 @@ TEST(Reserve, RandomLoadKeepsEveryPromiseAndNobodyIsStuck) {
           request.leader = leader;  // Of any class.
         }
         const auto most =
-            o.ledger.pages - policy::set_aside(o.reserve, request.priority, o.ledger.pages);
-        const bool fits = (request.prompt.size() + request.max_tokens + 15) / 16 <= most;
+            o.ledger.units - policy::set_aside(o.reserve, request.priority, o.ledger.units);
+        const auto positions =
+            static_cast<std::uint32_t>(request.prompt.size()) + request.max_tokens;
+        const bool fits =
+            o.ledger.shape.of_sequence(positions, std::min(positions, o.max_chunk)) <= most;
         const bool accepted = drive.submit(request, length);
         ASSERT_TRUE(fits || !accepted);
         if (accepted) ids.push_back(SequenceId{id});
@@ -128,14 +144,14 @@ TEST(Reserve, RandomLoadKeepsEveryPromiseAndNobodyIsStuck) {
     if (testing::Test::HasFatalFailure()) return;
     const Counts& c = drive.scheduler.counts();
     EXPECT_EQ(c.accepted, c.finished + c.cancelled + c.deadline + c.failed);
-    EXPECT_EQ(drive.scheduler.ledger().pool().held(), 0U);
+    EXPECT_EQ(drive.scheduler.ledger().held(), 0U);
     if (!sharing && o.admission == Admission::kWorstCase) {
       EXPECT_EQ(c.memory_preemptions, 0U);  // Nobody was promised what is kept for others.
     }
     for (std::uint8_t p = 0; p < 3; ++p) EXPECT_EQ(drive.scheduler.ledger().held_from(p), 0U);
     for (std::size_t p = 0; p < 2 && !sharing; ++p) {
-      const auto aside = policy::set_aside(o.reserve, static_cast<Priority>(p), o.ledger.pages);
-      full += aside > 0 && promises.most_below(p) == o.ledger.pages - aside;
+      const auto aside = policy::set_aside(o.reserve, static_cast<Priority>(p), o.ledger.units);
+      full += aside > 0 && promises.most_below(p) == o.ledger.units - aside;
     }
   }
   EXPECT_GT(reserved_holds, 500U);

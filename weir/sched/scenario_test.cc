@@ -20,7 +20,7 @@ using policy::TenantId;
 
 Options pages(std::uint32_t n) {
   Options o;
-  o.ledger.pages = n;
+  o.ledger.units = n;
   return o;
 }
 
@@ -264,7 +264,7 @@ TEST(Scenario, GreedyAdmissionFillsThePoolAndEverybodyFinishes) {
   int plans = 0;
   s.on_plan = [&](const StepPlan& plan) {
     if (plan.held != Held::kPages) return;  // It is not memory that bounds this step.
-    const double pages = s.drive.scheduler.ledger().pool().held();
+    const double pages = s.drive.scheduler.ledger().held();
     double slots = 0;
     double tokens = 0;
     for (const StepRow& row : plan.rows) {
@@ -356,7 +356,7 @@ TEST(Scenario, ACancelStormFreesEveryPageInTheVeryNextPlan) {
       cancelled.clear();
       s.drive.scheduler.check();
       if (s.drive.scheduler.running() == 0) {
-        ASSERT_EQ(s.drive.scheduler.ledger().pool().held(), 0U);
+        ASSERT_EQ(s.drive.scheduler.ledger().held(), 0U);
       }
       const auto r = philox(seed, ++steps, 7);
       if (r[0] % 4 != 0) return;
@@ -383,7 +383,7 @@ TEST(Scenario, ACancelStormFreesEveryPageInTheVeryNextPlan) {
     s.drive.expect_right_answers();
     const Counts& c = s.drive.scheduler.counts();
     EXPECT_EQ(c.accepted, c.finished + c.cancelled);
-    EXPECT_EQ(s.drive.scheduler.ledger().pool().held(), 0U);
+    EXPECT_EQ(s.drive.scheduler.ledger().held(), 0U);
     std::uint64_t useful = 0;
     for (const auto* r : s.named(""))
       if (s.story(*r).end == End::kFinished) useful += s.story(*r).answer.size();

@@ -35,9 +35,12 @@ std::expected<void, Refusal> Scheduler::arrived(Request request, Instant now) {
   };
   const auto prompt = static_cast<std::uint32_t>(request.prompt.size());
   const std::uint64_t positions = std::uint64_t{prompt} + request.max_tokens;
-  const std::uint32_t pages = ledger_.pool().total();
-  if (ceil_div<std::uint64_t>(positions, kPageTokens) >
-      pages - policy::set_aside(options_.reserve, request.priority, pages)) {
+  const std::uint32_t units = ledger_.total();
+  const auto rows =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, options_.largest_chunk()));
+  if (ledger_.units().shape().of_sequence(positions, rows) >
+          units - policy::set_aside(options_.reserve, request.priority, units) ||
+      ceil_div<std::uint64_t>(positions, kPageTokens) > ledger_.pool().total()) {
     return refuse(Refusal::kNeverFits);
   }
   if (waiting_.size() >= options_.max_queued_requests) return refuse(Refusal::kTooManyRequests);
@@ -146,7 +149,7 @@ void Scheduler::step_done(std::span<const RowResult> results, Duration took) {
     s.computed = row.first + row.count;
     s.high_water = std::max(s.high_water, s.computed);
     shares_.charge(s.request.tenant, row.count - again);
-    ledger_.publish(row.id, s.tokens, s.computed);
+    ledger_.advance(row.id, s.tokens, s.computed);
   }
   for (const RowResult& result : results) {
     Sequence& s = at(result.id);
@@ -182,9 +185,9 @@ std::uint32_t Scheduler::running(Priority p) const {
                     [&](SequenceId id) { return at(id).request.priority == p; }));
 }
 
-std::uint32_t Scheduler::reserved_pages(Priority p) const {
+std::uint32_t Scheduler::reserved_units(Priority p) const {
   if (p == Priority::kBackground) return 0;
-  const std::uint32_t total = ledger_.pool().total();
+  const std::uint32_t total = ledger_.total();
   const auto below = static_cast<Priority>(static_cast<std::uint8_t>(p) - 1);
   return policy::set_aside(options_.reserve, below, total) -
          policy::set_aside(options_.reserve, p, total);

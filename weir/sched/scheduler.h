@@ -12,8 +12,8 @@
 /// nothing it could have: of another length group, or of a higher class within its reserve.
 ///
 /// Books, always: accepted = waiting + running + finished + cancelled + failed + past their
-/// deadline; pages: free + held + cached = total; tokens computed = those useful + those lost.
-/// check() proves it. Thread safety: none; one owner.
+/// deadline; units of KV: free + held + cached = total; tokens computed = those useful + those
+/// lost. check() proves it. Thread safety: none; one owner.
 
 #include <cstdint>
 #include <expected>
@@ -85,7 +85,7 @@ class Scheduler {
   }
   [[nodiscard]] std::uint32_t running(Priority p) const;
   /// Kept for `p` and the classes above it.
-  [[nodiscard]] std::uint32_t reserved_pages(Priority p) const;
+  [[nodiscard]] std::uint32_t reserved_units(Priority p) const;
   [[nodiscard]] std::uint64_t waiting_tokens() const { return waiting_tokens_; }
   [[nodiscard]] bool idle() const { return sequences_.empty(); }
   /// When plan() must be asked again although nothing happens: the earliest deadline.
@@ -147,11 +147,13 @@ class Scheduler {
   void start(Sequence& s, Instant now, StepPlan& plan);
   /// What keeps it from starting now, the step's budget aside.
   [[nodiscard]] Obstacle obstacle(const Sequence& s) const;
-  /// Pages that it will probably need beside those that others hold already.
-  [[nodiscard]] std::uint32_t pages_wanted(const Sequence& s) const;
+  /// Units that it will probably hold at once, at most.
+  [[nodiscard]] std::uint64_t expected_units(const Sequence& s) const;
+  /// Those of them that others do not hold already.
+  [[nodiscard]] std::uint64_t units_wanted(const Sequence& s) const;
   [[nodiscard]] policy::Usage places() const;
-  /// Of pages: held, and promised to those who run.
-  [[nodiscard]] policy::Usage promised_pages() const;
+  /// Of units: held, and promised to those who run.
+  [[nodiscard]] policy::Usage promised_units() const;
   /// Makes its table cover `positions`, unless something stands in the way.
   [[nodiscard]] Obstacle grow(const Sequence& s, std::uint32_t positions);
   [[nodiscard]] bool forks(const Sequence& s) const;
@@ -164,8 +166,8 @@ class Scheduler {
   void preempt(Sequence& victim, const Preempted& record, StepPlan& plan);
   [[nodiscard]] std::uint32_t token_budget(const StepPlan& plan) const;
   [[nodiscard]] std::uint32_t expected_positions(const Sequence& s) const;
-  /// Beyond the pages they have, to those running of this class and those above.
-  [[nodiscard]] std::uint64_t pages_promised(Priority from) const;
+  /// Beyond the units they hold, to those running of this class and those above.
+  [[nodiscard]] std::uint64_t units_promised(Priority from) const;
   /// Its class, or the highest once it has waited too long.
   [[nodiscard]] Priority rank(const Sequence& s, Instant now) const;
   /// Highest rank first, then by arrival; valid until the next call.

@@ -15,7 +15,7 @@ using policy::TenantId;
 
 Options pages(std::uint32_t n) {
   Options o;
-  o.ledger.pages = n;
+  o.ledger.units = n;
   return o;
 }
 
@@ -255,10 +255,15 @@ TEST(Scheduler, ABackgroundRequestWaitsNoLongerThanTheStarvationBound) {
 }
 
 TEST(Scheduler, RandomLoadKeepsEveryPromiseWhateverHappens) {
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  std::uint64_t windows_taken = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto setup = philox(seed, 0);
     Options o = pages(8 + setup[0] % 60);
+    if (seed > 25) {  // With windows, and as much memory.
+      o.ledger.shape = {1, 1 + setup[0] / 64 % 3, 1 + setup[0] / 256 % 5, 2 + setup[0] / 2048 % 60};
+      o.ledger.units *= o.ledger.shape.of_page();
+    }
     o.ledger.prefix_cache = setup[1] % 4 != 0;
     o.admission = setup[1] % 2 == 0 ? Admission::kOptimistic : Admission::kWorstCase;
     o.max_running = 1 + setup[2] % 12;
@@ -319,8 +324,72 @@ TEST(Scheduler, RandomLoadKeepsEveryPromiseWhateverHappens) {
     }
     EXPECT_EQ(sampled, c.answer_tokens);
     EXPECT_EQ(delivered + c.wasted_tokens, c.answer_tokens);
-    EXPECT_EQ(drive.scheduler.ledger().pool().held(), 0U);
+    EXPECT_EQ(drive.scheduler.ledger().held(), 0U);
+    windows_taken += drive.scheduler.ledger().evicted().windows;
   }
+  EXPECT_GT(windows_taken, 100U);
+}
+
+TEST(Scheduler, ALongConversationIsChargedItsWindowAndNoMore) {
+  // As Gemma-3-270M: 1 whole and 5 windowed units a page, 512 positions.
+  Options o = pages(0);
+  o.ledger.shape = {3, 1, 5, 512};
+  o.ledger.prefix_cache = false;
+  o.admission = Admission::kWorstCase;
+  o.max_chunk = 64;
+  // Room for four of 4000 positions, and not for one more page.
+  const auto each = static_cast<std::uint32_t>(o.ledger.shape.of_sequence(4000, 64));
+  EXPECT_EQ(each, 250U + 5 * 37);
+  o.ledger.units = 4 * each + 5;
+  Drive drive(o);
+  for (std::uint64_t i = 0; i < 6; ++i) ASSERT_TRUE(drive.submit(ask(i, prompt_of(3900, i)), 100));
+  std::uint32_t most = 0;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(drive.step());
+    most = std::max(most, drive.scheduler.running());
+  }
+  drive.finish();
+  drive.expect_right_answers();
+  EXPECT_EQ(most, 4U);
+  EXPECT_EQ(drive.scheduler.counts().memory_preemptions, 0U);
+  // And one that needs more than there is, is told so.
+  EXPECT_FALSE(drive.submit(ask(100, prompt_of(30000, 100)), 100));
+}
+
+TEST(Scheduler, AWorstCaseThatIsAdmittedIsNeverSentAwayForMemoryWithWindows) {
+  std::uint64_t finished = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto setup = philox(seed, 0, 31);
+    Options o = pages(40 + setup[0] % 40);
+    o.ledger.shape = {1, setup[1] % 3, 1 + setup[1] / 8 % 4, 1 + setup[1] / 64 % 70};
+    if (o.ledger.shape.whole == 0) o.ledger.pages = 400;
+    o.ledger.units *= o.ledger.shape.of_page();
+    o.ledger.prefix_cache = seed % 3 != 0;
+    o.admission = Admission::kWorstCase;
+    o.max_chunk = 1 + setup[2] % 64;
+    o.order.overdue_after = 1h;
+    Drive drive(o);
+    for (std::uint64_t step = 1; step < 600; ++step) {
+      const auto r = philox(seed, step, 32);
+      if (r[0] % 4 == 0) {
+        Request request = ask(step, prompt_of(1 + r[1] % 200, r[2] % 5));
+        // Of those that ask for the same at once, some share what the first has.
+        if (r[2] / 8 % 3 == 0 && drive.stories.contains(SequenceId{step - 1})) {
+          request.prompt = drive.stories.at(SequenceId{step - 1}).request.prompt;
+          request.leader = SequenceId{step - 1};
+        }
+        (void)drive.submit(request, 1 + r[3] % 60);
+      }
+      drive.step();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    drive.finish();
+    drive.expect_right_answers();
+    EXPECT_EQ(drive.scheduler.counts().memory_preemptions, 0U);
+    finished += drive.scheduler.counts().finished;
+  }
+  EXPECT_GT(finished, 500U);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 /// model, and a model that is only a hash. Its memory keeps in every slot a hash of the whole
 /// prefix, and the next token is read from the slot before it; so a page that is shared, copied,
 /// evicted or recomputed wrongly changes an answer, and answers are compared with those of no
-/// schedule at all.
+/// schedule at all. Every unit of a page holds the same, and those that a row sees through a window
+/// are compared before it is computed.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,11 @@ class Drive {
  public:
   explicit Drive(const Options& options,
                  policy::StepCost cost = policy::StepCost({}, {1e9, 1e9, 0.02}))
-      : scheduler(options, cost), cost_(cost), memory_(options.ledger.pages * kPageTokens, 0) {}
+      : scheduler(options, cost), cost_(cost), memory_(options.ledger.units * kPageTokens, 0) {
+    const KvUnits& shape = options.ledger.shape;
+    // A row at position p sees p - seen_ .. p through windows.
+    seen_ = shape.windowed > 0 ? shape.window - 1 : 0;
+  }
 
   struct Story {
     Request request;
@@ -89,7 +94,9 @@ class Drive {
     for (const Preempted& p : plan.preempted) ++stories.at(p.id).preemptions;
     if (plan.empty()) return false;
     for (const kv::PageCopy& c : plan.copies) {
-      for (std::uint32_t i = 0; i < c.slots; ++i) slot(c.to, i) = slot(c.from, i);
+      for (std::uint32_t u = 0; u < units().shape().of_page(); ++u) {
+        for (std::uint32_t i = 0; i < c.slots; ++i) slot(c.to, i, u) = slot(c.from, i, u);
+      }
     }
     std::vector<RowResult> results;
     for (const StepRow& row : plan.rows) compute(row, results);
@@ -98,6 +105,12 @@ class Drive {
     for (const RowResult& r : results) stories.at(r.id).token_times.push_back(now);
     scheduler.step_done(results, took);
     if (checking) scheduler.check();
+    for (const StepRow& row : last.rows) {
+      if (!scheduler.ledger().contains(row.id)) continue;
+      EXPECT_LE(scheduler.ledger().held_by(row.id),
+                units().shape().of_sequence(row.first + row.count, 0))
+          << "more than the window's windowed units";
+    }
     return true;
   }
 
@@ -134,8 +147,12 @@ class Drive {
   bool checking = true;
 
  private:
-  std::uint64_t& slot(PageId page, std::uint32_t i) {
-    return memory_[index(page) * kPageTokens + i];
+  [[nodiscard]] const kv::UnitTable& units() const { return scheduler.ledger().units(); }
+  std::uint64_t& slot(PageId page, std::uint32_t i, std::uint32_t unit) {
+    const std::uint32_t of_page = units().shape().of_page();
+    const UnitId at = units().table()[std::size_t{index(page)} * of_page + unit];
+    EXPECT_NE(at, kNoUnit) << "a gap is read or written";
+    return memory_.at(std::size_t{index(at)} * kPageTokens + i);
   }
 
   void compute(const StepRow& row, std::vector<RowResult>& results) {
@@ -144,11 +161,21 @@ class Drive {
     const auto tokens = scheduler.tokens(row.id);
     ASSERT_LE(row.first + row.count, tokens.size());
     std::uint64_t prefix = HashModel::start(story.request.space);
+    const KvUnits& shape = units().shape();
+    const std::uint32_t before = row.first - 1;
+    // The last unit is a windowed one, where there are any.
     if (row.first > 0)
-      prefix = slot(table[(row.first - 1) / kPageTokens], (row.first - 1) % kPageTokens);
+      prefix = slot(table[before / kPageTokens], before % kPageTokens,
+                    seen_ > 0 ? shape.of_page() - 1 : 0);
+    for (std::uint32_t p = row.first - std::min(row.first, seen_); p < row.first; ++p) {
+      for (std::uint32_t u = 1; u < shape.of_page(); ++u)
+        ASSERT_EQ(slot(table[p / kPageTokens], p % kPageTokens, u),
+                  slot(table[p / kPageTokens], p % kPageTokens, 0));
+    }
     for (std::uint32_t p = row.first; p < row.first + row.count; ++p) {
       prefix = HashModel::extend(prefix, tokens[p]);
-      slot(table[p / kPageTokens], p % kPageTokens) = prefix;
+      for (std::uint32_t u = 0; u < shape.of_page(); ++u)
+        slot(table[p / kPageTokens], p % kPageTokens, u) = prefix;
     }
     ASSERT_EQ(row.wants_logits, row.first + row.count == tokens.size());
     if (!row.wants_logits) return;
@@ -160,7 +187,8 @@ class Drive {
   }
 
   policy::StepCost cost_;
-  std::vector<std::uint64_t> memory_;
+  std::vector<std::uint64_t> memory_;  ///< [units, kPageTokens]
+  std::uint32_t seen_ = 0;
 };
 
 /// A prompt of `n` tokens that differ from those of every other `seed`.

@@ -29,7 +29,7 @@ policy::StepCost machine() { return {{4e6, 4e4, 20}, {1e9, 1e9, 1e-4}}; }
 
 Options traffic_options(std::uint32_t pages) {
   Options o;
-  o.ledger.pages = pages;
+  o.ledger.units = pages;
   o.max_queued_requests = 10'000;
   o.max_queued_tokens = 100'000'000;
   o.max_queue_age = 1h;
@@ -56,7 +56,7 @@ TEST(Traffic, AHundredThousandRequestsOfThreeTenantsAreServed) {
   EXPECT_EQ(c.finished, 100'000U);
   EXPECT_EQ(c.accepted, c.finished);
   EXPECT_EQ(c.wasted_tokens, 0U);
-  EXPECT_EQ(scheduler.ledger().pool().held(), 0U);
+  EXPECT_EQ(scheduler.ledger().held(), 0U);
   std::uint64_t prompt = 0;
   std::uint64_t hits = 0;
   std::uint64_t answers = 0;

@@ -200,10 +200,10 @@ void Metrics::Impl::vllm(Page& page, const engine::EngineStats& s) const {
   page.gauge("vllm:num_requests_waiting_by_reason", "Requests that wait, by reason.", 0,
              {{"reason", "deferred"}});
   page.gauge("vllm:kv_cache_usage_perc", "Share of KV pages held by requests; 1 is all.",
-             s.pages_total == 0 ? 0 : d(s.pages_held) / s.pages_total);
+             s.units_total == 0 ? 0 : d(s.units_held) / s.units_total);
   page.gauge("vllm:cache_config_info", "The KV cache's configuration.", 1,
              {{"block_size", std::to_string(kPageTokens)},
-              {"num_gpu_blocks", std::to_string(s.pages_total)},
+              {"num_gpu_blocks", std::to_string(s.units_total)},
               {"enable_prefix_caching", "True"}});
   page.counter("vllm:prompt_tokens_total", "Prompt tokens taken in, cached ones included.",
                d(s.prompt_tokens + s.cached_tokens));
@@ -281,10 +281,12 @@ void Metrics::Impl::steps(Page& page, const engine::EngineStats& s) const {
                {{"reason", "memory"}});
   page.counter("weir_preemptions_total", "Pre-emptions.", d(s.priority_preemptions),
                {{"reason", "priority"}});
-  page.gauge("weir_pages", "KV pages by state.", s.pages_total - s.pages_held - s.pages_cached,
-             {{"state", "free"}});
-  page.gauge("weir_pages", "KV pages by state.", s.pages_held, {{"state", "held"}});
-  page.gauge("weir_pages", "KV pages by state.", s.pages_cached, {{"state", "cached"}});
+  page.gauge("weir_pages", "KV pages by state; units of them where windows cut these.",
+             s.units_total - s.units_held - s.units_cached, {{"state", "free"}});
+  page.gauge("weir_pages", "KV pages by state; units of them where windows cut these.",
+             s.units_held, {{"state", "held"}});
+  page.gauge("weir_pages", "KV pages by state; units of them where windows cut these.",
+             s.units_cached, {{"state", "cached"}});
   const auto by_class = [&](const char* name, const char* help,
                             std::uint32_t engine::ClassStats::* what) {
     constexpr const char* kClasses[] = {"background", "standard", "critical"};
@@ -294,10 +296,13 @@ void Metrics::Impl::steps(Page& page, const engine::EngineStats& s) const {
   by_class("weir_class_running", "Running requests of a priority class.",
            &engine::ClassStats::running);
   by_class("weir_class_pages", "KV pages held by a priority class and by none above it.",
-           &engine::ClassStats::pages_held);
+           &engine::ClassStats::units_held);
   by_class("weir_class_reserved_pages", "KV pages kept for a priority class and those above it.",
-           &engine::ClassStats::pages_reserved);
+           &engine::ClassStats::units_reserved);
   page.counter("weir_pages_evicted_total", "Cached pages given up.", d(s.evicted_pages));
+  page.counter("weir_windows_evicted_total",
+               "Cached pages whose part for local layers was given up alone.",
+               d(s.evicted_windows));
   page.counter("weir_pages_copied_total", "Pages copied on write or for a partial hit.",
                d(s.copied_pages));
   page.counter("weir_steps_total", "Steps.", d(s.steps));
