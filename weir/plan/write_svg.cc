@@ -126,9 +126,16 @@ struct EndLabel {
   const char* colour;
 };
 
-/// Labels at the ends of their lines, pushed apart so that none covers another.
+/// Labels at the ends of their lines, pushed apart so that none covers another. Those that would
+/// begin a little before another line's end, and lie across it, begin where the others do.
 std::string end_labels(std::vector<EndLabel> labels) {
   constexpr double kApart = 15;
+  constexpr double kNear = 100;
+  double farthest = 0;
+  for (const EndLabel& label : labels) farthest = std::max(farthest, label.x);
+  for (EndLabel& label : labels) {
+    if (label.x > farthest - kNear) label.x = farthest;
+  }
   std::ranges::sort(labels, {}, [](const EndLabel& l) { return std::pair(l.y, l.text); });
   for (std::size_t i = 1; i < labels.size(); ++i)
     labels[i].y = std::max(labels[i].y, labels[i - 1].y + kApart);
