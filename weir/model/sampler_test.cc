@@ -9,28 +9,19 @@
 #include <numeric>
 #include <set>
 
-#include "weir/base/random.h"
 #include "weir/model/allocation_count.h"
+#include "weir/model/testing/random_sampling.h"
 
 namespace weir::model {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-/// A stream of reproducible numbers.
-struct Dice {
-  std::uint64_t seed;
-  std::uint64_t next = 0;
-  double real() { return uniform(seed, next++); }
-  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(real() * n); }
-  double normal() {
-    return std::sqrt(-2 * std::log(1 - real())) * std::cos(6.283185307179586 * real());
-  }
-};
-
-struct History {
-  std::vector<TokenId> prompt, answer;
-};
+using testing::Dice;
+using testing::History;
+using testing::kInf;
+using testing::random_history;
+using testing::random_logits;
+using testing::random_params;
+using testing::sampler_for;
 
 /// What sampling means, written for reading: doubles, full sorts, one filter after another.
 /// Each boundary that rounding could move is reported through `doubtful`.
@@ -119,63 +110,6 @@ struct Reference {
                            [](double s, const auto& a) { return s + std::exp(a.first); });
   }
 };
-
-std::vector<float> random_logits(Dice& dice, std::size_t size) {
-  std::vector<float> logits(size);
-  const std::uint32_t form = dice.below(6);
-  const double scale = std::vector<double>{0.0, 0.3, 1.0, 3.0, 8.0, 30.0}[dice.below(6)];
-  for (float& l : logits) {
-    l = static_cast<float>(dice.normal() * scale);
-    if (form == 1) l = std::round(l);                          // Ties everywhere.
-    if (form == 2 && dice.below(3) == 0) l = -kInf;            // Impossible tokens.
-    if (form == 3) l = static_cast<float>(-20 * dice.real());  // A flat tail.
-    if (form == 4) l += 1000;
-  }
-  if (form == 5) logits[dice.below(static_cast<std::uint32_t>(size))] = 40;  // One sure token.
-  logits[dice.below(static_cast<std::uint32_t>(size))] = 1;  // At least one is finite.
-  return logits;
-}
-
-SamplingParams random_params(Dice& dice, std::int32_t vocabulary) {
-  SamplingParams p;
-  const auto maybe = [&] { return dice.below(3) == 0; };
-  p.temperature = std::vector<float>{0.1F, 0.7F, 1.0F, 1.0F, 2.0F, 50.0F}[dice.below(6)];
-  if (maybe())
-    p.top_k = static_cast<std::int32_t>(1 + dice.below(static_cast<std::uint32_t>(vocabulary) + 4));
-  if (maybe()) p.top_p = static_cast<float>(0.01 + 0.985 * dice.real());
-  if (maybe()) p.min_p = static_cast<float>(std::pow(dice.real(), 3));
-  if (maybe()) p.typical_p = static_cast<float>(0.01 + 0.985 * dice.real());
-  if (maybe()) p.repetition_penalty = static_cast<float>(0.5 + 2 * dice.real());
-  if (maybe()) p.presence_penalty = static_cast<float>(4 * dice.real() - 2);
-  if (maybe()) p.frequency_penalty = static_cast<float>(4 * dice.real() - 2);
-  if (maybe()) {
-    for (int i = 0; i < 5; ++i) {
-      p.logit_bias.emplace_back(
-          static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary))),
-          static_cast<float>(200 * dice.real() - 100));
-    }
-  }
-  return p;
-}
-
-History random_history(Dice& dice, std::int32_t vocabulary) {
-  History h;
-  for (std::uint32_t n = dice.below(20); n > 0; --n) {
-    h.prompt.push_back(static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary))));
-  }
-  for (std::uint32_t n = dice.below(20); n > 0; --n) {
-    h.answer.push_back(static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary))));
-  }
-  return h;
-}
-
-Sampler sampler_for(const SamplingParams& p, const History& h, std::int32_t vocabulary,
-                    std::uint64_t seed = 1) {
-  Sampler s(p, seed, vocabulary, h.prompt.size() + h.answer.size() + 8);
-  s.saw_prompt(h.prompt);
-  for (TokenId t : h.answer) s.saw_answer(t);
-  return s;
-}
 
 TEST(Sampler, EveryCombinationOfFiltersKeepsWhatTheNaiveReferenceKeeps) {
   constexpr std::uint64_t kSeed = 20261129;
@@ -346,80 +280,6 @@ TEST(Sampler, RepetitionDividesPositiveAndMultipliesNegativeLogits) {
   EXPECT_NEAR(got[2].second / got[1].second, std::exp(-5.0), 1e-5);
 }
 
-std::vector<float> peaks_of(const std::vector<float>& logits) {
-  std::vector<float> peaks(peak_blocks(logits.size()));
-  find_peaks(logits, peaks);
-  return peaks;
-}
-
-/// Some of the tokens, of which a few are not numbers or cannot be.
-void spoil(Dice& dice, std::vector<float>& logits) {
-  const float what[] = {std::nanf(""), kInf, -kInf, -std::nanf("")};
-  const auto size = static_cast<std::uint32_t>(logits.size());
-  logits[dice.below(size)] = what[dice.below(4)];
-}
-
-TEST(Sampler, BlocksThatCannotMatterAreLeftOutAndNothingElse) {
-  constexpr std::uint64_t kSeed = 20261130;
-  SCOPED_TRACE(kSeed);
-  int failed = 0;
-  for (std::uint64_t round = 0; round < 3000; ++round) {
-    SCOPED_TRACE(round);
-    Dice dice{kSeed + round};
-    const auto vocabulary =
-        static_cast<std::int32_t>(1 + dice.below(round % 10 == 0 ? 20000 : 3000));
-    auto logits = random_logits(dice, static_cast<std::size_t>(vocabulary));
-    if (dice.below(10) == 0) spoil(dice, logits);
-    auto params = random_params(dice, vocabulary);
-    if (dice.below(5) == 0) params.temperature = 0;
-    const auto sampler = sampler_for(params, random_history(dice, vocabulary), vocabulary, round);
-    std::vector<TokenId> banned;
-    for (std::uint32_t n = dice.below(3); n > 0; --n)
-      banned.push_back(static_cast<TokenId>(dice.below(static_cast<std::uint32_t>(vocabulary))));
-    const std::vector<float> peaks = peaks_of(logits);
-    const LogitRow plain{logits};
-    const LogitRow row{logits, peaks};
-    SamplerWorkspace workspace(vocabulary);
-    EXPECT_EQ(sampler.distribution(row, workspace), sampler.distribution(plain, workspace));
-    std::optional<TokenId> chosen;
-    for (std::uint64_t position = 0; position < 4; ++position) {
-      chosen = sampler.sample(row, position, workspace, banned);
-      ASSERT_EQ(chosen, sampler.sample(plain, position, workspace, banned));
-    }
-    if (!chosen) ++failed;
-    const LogitMaximum maximum = plain.maximum();
-    if (maximum.has_nan || !std::isfinite(maximum.value)) continue;
-    const Logprobs got = logprobs(row, 0, 7, workspace);
-    const Logprobs want = logprobs(plain, 0, 7, workspace);
-    ASSERT_EQ(got.chosen, want.chosen);
-    ASSERT_EQ(got.top.size(), want.top.size());
-    for (std::size_t i = 0; i < got.top.size(); ++i) {
-      ASSERT_EQ(got.top[i].token, want.top[i].token);
-      ASSERT_EQ(got.top[i].logprob, want.top[i].logprob);
-    }
-  }
-  EXPECT_GT(failed, 50);
-}
-
-TEST(Sampler, WhatABiasRaisesOrABanLowersIsSeenInItsBlock) {
-  std::vector<float> logits(3000, 0.0F);
-  logits[100] = 5;
-  const std::vector<float> peaks = peaks_of(logits);
-  SamplerWorkspace workspace(3000);
-  for (const float temperature : {0.0F, 0.01F}) {
-    SamplingParams params;
-    params.temperature = temperature;
-    params.top_p = 0.5F;
-    const std::vector<TokenId> banned = {100};
-    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 100);
-    params.logit_bias = {{2999, 9.0F}, {1500, 8.0F}};
-    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 2999);
-    params.logit_bias = {{2999, 4.0F}};
-    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace), 100);
-    EXPECT_EQ(Sampler(params, 1, 3000, 0).sample({logits, peaks}, 0, workspace, banned), 2999);
-  }
-}
-
 TEST(Sampler, TheWorkspaceTakesWhatIsPlanned) {
   for (const std::int32_t vocabulary : {1, 255, 1025, 49152, 262144}) {
     const SamplerWorkspace workspace(vocabulary);
@@ -479,53 +339,6 @@ TEST(Logprobs, AreThoseOfTheRawLogitsWithTheBestFirst) {
     order.resize(std::min<std::size_t>(order.size(), 20));
     ASSERT_EQ(got.top.size(), order.size());
     for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(got.top[i].token, order[i]);
-  }
-}
-
-TEST(LogitScan, WeightsAreExponentialsToTwoPartsInTenMillion) {
-  for (double x = -87.3; x <= 0; x += 0.00137) {
-    const auto f = static_cast<float>(x);
-    EXPECT_NEAR(weight_of(f) / std::exp(static_cast<double>(f)), 1, 2e-7) << x;
-  }
-  EXPECT_EQ(weight_of(-87.4F), 0.0F);
-  EXPECT_EQ(weight_of(-kInf), 0.0F);
-  EXPECT_EQ(weight_of(0.0F), 1.0F);
-}
-
-TEST(LogitScan, APeakIsTheLargestOfItsBlockOrNaN) {
-  Dice dice{11};
-  for (std::size_t size : {1U, 15U, 255U, 256U, 257U, 1000U, 4099U}) {
-    for (int round = 0; round < 20; ++round) {
-      auto logits = random_logits(dice, size);
-      for (int i = round % 3; i > 0; --i) spoil(dice, logits);
-      const std::vector<float> peaks = peaks_of(logits);
-      for (std::size_t block = 0; block < peaks.size(); ++block) {
-        float want = -kInf;
-        for (std::size_t i = block * kPeakBlock; i < std::min(size, (block + 1) * kPeakBlock); ++i)
-          want =
-              std::isnan(want) || std::isnan(logits[i]) ? std::nanf("") : std::max(want, logits[i]);
-        EXPECT_TRUE(peaks[block] == want || (std::isnan(want) && std::isnan(peaks[block])));
-      }
-    }
-  }
-}
-
-TEST(LogitScan, SweepsEqualTheScalarWeightsInTheFixedOrder) {
-  Dice dice{10};
-  for (std::size_t size : {1U, 31U, 32U, 33U, 1023U, 1024U, 1025U, 4099U}) {
-    const auto logits = random_logits(dice, size);
-    const float max = scan_maximum(logits).value;
-    std::vector<double> got((size + kScanBlock - 1) / kScanBlock);
-    sum_weights(logits, max, 0.7F, got);
-    for (std::size_t block = 0; block < got.size(); ++block) {
-      float sums[32] = {};
-      for (std::size_t i = block * kScanBlock; i < std::min(size, (block + 1) * kScanBlock); ++i) {
-        sums[i % 32] += weight_of((logits[i] - max) * 0.7F);
-      }
-      double want = 0;
-      for (float s : sums) want += s;
-      EXPECT_EQ(got[block], want) << size << " block " << block;
-    }
   }
 }
 
