@@ -87,7 +87,8 @@ Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& opti
     const std::uint32_t context = fit.options.context;
     const std::uint32_t rows = std::min(context, schedule.largest_chunk());
     const std::uint64_t one = kv_units(opened.shape, context).of_sequence(context, rows);
-    if (one > std::numeric_limits<std::int32_t>::max())
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
+    if (one > kMost)
       return fail(Code::kUnsupported, "the context is too long to be kept", "context");
     const std::uint64_t units = policy::total_that_leaves(schedule.reserve, Priority::kBackground,
                                                           static_cast<std::uint32_t>(one));
@@ -95,7 +96,6 @@ Result<Fit> fit_memory(const model::OpenedModel& opened, const LoadOptions& opti
     const Status fits = model::check_budget(fit.plan, allowed.least);
     const std::uint64_t possible = model::kv_units_that_fit(fit.plan, allowed.least);
     if (fits) {
-      constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
       fit.plan.kv_units =
           std::clamp<std::uint64_t>(model::kv_units_that_fit(fit.plan, allowed.pool), units,
                                     std::max(units, std::min(units * options.max_running, kMost)));

@@ -236,15 +236,13 @@ std::uint64_t output_of(const Linear& w, std::uint64_t panel) {
 
 }  // namespace
 
-Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
-             std::uint64_t out_stride, Into into) {
+void matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
+            std::uint64_t out_stride, Into into) {
   std::uint64_t panels = 0;
   for (const Linear::Part& part : w.parts()) panels += part.panels;
   const Share mine = team.share(panels);
   const std::uint64_t first = output_of(w, mine.begin);
-  const std::uint64_t last = output_of(w, mine.end);
-  matmul_outputs(w, x, first, last, out + first, out_stride, into);
-  return {first, last};
+  matmul_outputs(w, x, first, output_of(w, mine.end), out + first, out_stride, into);
 }
 
 }  // namespace weir::compute

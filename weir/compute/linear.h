@@ -128,9 +128,8 @@ enum class Into : std::uint8_t { kReplace, kAdd };
 void matmul_outputs(const Linear& w, const Inputs& x, std::uint64_t first, std::uint64_t last,
                     float* out, std::uint64_t out_stride, Into into = Into::kReplace);
 
-/// The team's share of the outputs; `out` begins at output 0. Returns what this worker has
-/// computed. A barrier is the caller's business.
-Share matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
-             std::uint64_t out_stride, Into into = Into::kReplace);
+/// The team's share of the outputs; `out` begins at output 0. A barrier is the caller's business.
+void matmul(const ThreadPool::Team& team, const Linear& w, const Inputs& x, float* out,
+            std::uint64_t out_stride, Into into = Into::kReplace);
 
 }  // namespace weir::compute

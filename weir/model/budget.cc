@@ -28,11 +28,11 @@ std::string describe(const BytePlan& plan) {
   line("activations", plan.activations, "scratch and logits of one step");
   line("tables", plan.tables, "RoPE");
   line("sampling", plan.sampling, "candidates of the rows chosen for at once");
+  const std::string part = plan.kv.windowed == 0 ? ""
+                                                 : fmt::format(" of {} layer{}", plan.kv.layers,
+                                                               plan.kv.layers == 1 ? "" : "s");
   line("KV cache", plan.kv_bytes(),
-       plan.kv.windowed == 0
-           ? fmt::format("{}, {} tokens each", kv_text(plan), kPageTokens)
-           : fmt::format("{}, {} tokens of {} layer{} each", kv_text(plan), kPageTokens,
-                         plan.kv.layers, plan.kv.layers == 1 ? "" : "s"));
+       fmt::format("{}, {} tokens{} each", kv_text(plan), kPageTokens, part));
   line("total", plan.total(), "");
   return out;
 }
